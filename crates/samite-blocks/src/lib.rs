@@ -1,0 +1,1 @@
+//! Packs of sealed blocks, on files.

@@ -1,0 +1,2 @@
+//! The samite command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Files whose changes are durable when the call returns.

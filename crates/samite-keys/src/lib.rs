@@ -1,0 +1,1 @@
+//! Sealing, the keystore and the master key of samite.

@@ -1,0 +1,125 @@
+//! The contract for the index of blocks, packs and pins: what makes collecting safe beside writing.
+
+use async_trait::async_trait;
+use samite_model::{BlockId, Link, PackId, PinId, Pseudonym, Result};
+
+/// Where blocks are, and what keeps them.
+///
+/// A writer pins before it dedupes; collection treats live pins as roots, marks packs dying in one transaction and
+/// forgets them in a later one, after which their files may go.
+#[async_trait]
+pub trait BlockIndex: Send + Sync + 'static {
+    /// Where these blocks are; `None` for one that is unknown or whose pack is dying.
+    async fn find_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<BlockPlace>>>;
+
+    /// The sealed bytes of inline blocks; `None` for a block that is not inline.
+    async fn inline_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<Vec<u8>>>>;
+
+    /// Records or renews a pin. Durable when it returns.
+    async fn pin(&self, pin: Pin) -> Result<()>;
+
+    /// Ends a pin.
+    async fn unpin(&self, pin: PinId) -> Result<()>;
+
+    /// Pins that have not lapsed at `now` (ns since 1970).
+    async fn pins(&self, now: i64) -> Result<Vec<Pin>>;
+
+    /// All packs.
+    async fn packs(&self) -> Result<Vec<PackRow>>;
+
+    /// All blocks, ordered by id, after `after`, at most `limit`.
+    async fn blocks(&self, after: Option<BlockId>, limit: usize) -> Result<Vec<BlockRow>>;
+
+    /// One step of a collection, all or nothing.
+    ///
+    /// # Errors
+    /// `conflict` (`pin_live`) when a pin was recorded after `seen_pins` was read: look again.
+    async fn collect(&self, collection: Collection) -> Result<()>;
+}
+
+/// Where a block's sealed bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockPlace {
+    /// In the ledger. A find returns it without its bytes.
+    Inline(Vec<u8>),
+    /// In a pack.
+    Pack {
+        /// The pack.
+        pack: PackId,
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        length: u32,
+    },
+}
+
+/// A writer's claim on what it is about to reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// The pin.
+    pub id: PinId,
+    /// The tenant's pseudonym or an owner's.
+    pub owner: Pseudonym,
+    /// The root that the writer started from, if any: all that it reaches is kept.
+    pub base: Option<BlockId>,
+    /// When it lapses, in nanoseconds since 1970.
+    pub expires: i64,
+    /// Packs that the writer is writing or has found blocks in.
+    pub packs: Vec<PackId>,
+}
+
+/// A pack as known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackRow {
+    /// The pack.
+    pub id: PackId,
+    /// The tenant's pseudonym.
+    pub owner: Pseudonym,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether it is dying.
+    pub state: PackState,
+}
+
+/// Whether a pack may be referenced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackState {
+    /// It may.
+    Live,
+    /// Its blocks are no longer found; its file goes next.
+    Dying,
+}
+
+/// A block as known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockRow {
+    /// The block.
+    pub id: BlockId,
+    /// Whose domain it is in.
+    pub owner: Pseudonym,
+    /// Where it is; an inline one without its bytes.
+    pub place: BlockPlace,
+    /// How many bytes it takes.
+    pub size: u64,
+}
+
+/// One step of a collection.
+#[derive(Clone, Debug, Default)]
+pub struct Collection {
+    /// The pins that the caller took for roots; another live one is `conflict`.
+    pub seen_pins: Vec<PinId>,
+    /// The caller's clock, in nanoseconds since 1970: pins that lapsed before are dropped.
+    pub now: i64,
+    /// Journals' head links that the caller marked from; a moved one is `conflict` (`head_moved`).
+    pub seen_heads: Vec<(samite_model::JournalId, Link)>,
+    /// Live packs to mark dying.
+    pub dying: Vec<PackId>,
+    /// Dying packs to forget, with all rows of their blocks.
+    pub forget: Vec<PackId>,
+    /// Blocks to forget (inline ones, and those whose bytes are nobody's).
+    pub forget_blocks: Vec<BlockId>,
+    /// Blocks that moved: copied by the caller into a new pack that is durable.
+    pub moved: Vec<crate::NewBlock>,
+    /// The packs that they moved to.
+    pub packs: Vec<crate::NewPack>,
+}

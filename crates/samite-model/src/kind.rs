@@ -1,0 +1,120 @@
+//! What an entry is, as a code in its header.
+
+use std::fmt;
+
+/// The kind of an entry. Codes are permanent; an unknown code comes from a newer samite and is kept and shown.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryKind(u16);
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
+        impl EntryKind {
+            $($(#[$doc])* pub const $name: Self = Self($code);)*
+
+            /// Every known kind.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The name, or `kind-CODE` for an unknown one.
+            pub fn name(self) -> String {
+                match self.0 {
+                    $($code => $text.to_owned(),)*
+                    code => format!("kind-{code}"),
+                }
+            }
+
+            /// The kind of a name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$name),)*
+                    _ => name.strip_prefix("kind-").and_then(|code| code.parse().ok()).map(Self),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A message of the conversation.
+    MESSAGE = 1, "message";
+    /// A model's response as received, recorded before it is acted on.
+    MODEL_RESPONSE = 2, "model_response";
+    /// Anything else that a caller records.
+    EVENT = 3, "event";
+    /// A compaction: it names the range that it summarises.
+    COMPACTION = 4, "compaction";
+    /// A step has started.
+    STEP_STARTED = 16, "step_started";
+    /// A step has completed.
+    STEP_COMPLETED = 17, "step_completed";
+    /// A step has failed.
+    STEP_FAILED = 18, "step_failed";
+    /// A doubt about a step was settled by a person or a probe.
+    STEP_RESOLVED = 19, "step_resolved";
+    /// A step in doubt was given up.
+    STEP_ABANDONED = 20, "step_abandoned";
+    /// An outcome that came from a fenced writer, kept as evidence.
+    STEP_EVIDENCE = 21, "step_evidence";
+    /// A workspace's tree: this position is a checkpoint.
+    TREE = 32, "tree";
+    /// A workspace was attached to a branch.
+    WORKSPACE_ATTACHED = 33, "workspace_attached";
+    /// A workspace's tree or interval, in the workspace's own control journal.
+    WORKSPACE_INTERVAL = 34, "workspace_interval";
+    /// A session was made (control journal).
+    SESSION_CREATED = 48, "session_created";
+    /// A branch was made by a fork (control journal).
+    BRANCH_FORKED = 49, "branch_forked";
+    /// A branch became current (control journal).
+    BRANCH_CURRENT = 50, "branch_current";
+    /// A branch's lifetime was set (control journal).
+    BRANCH_LIFETIME = 51, "branch_lifetime";
+    /// A branch was deleted (control journal).
+    BRANCH_DELETED = 52, "branch_deleted";
+    /// A principal was first seen (tenant's control journal).
+    PRINCIPAL_SEEN = 64, "principal_seen";
+    /// Collection ran and reclaimed something (tenant's control journal).
+    COLLECTED = 65, "collected";
+    /// A loss was accepted by a person (tenant's control journal).
+    LOSS_ACCEPTED = 66, "loss_accepted";
+    /// Everything before was cut by retention; the marker carries what `verify` needs.
+    CUT = 67, "cut";
+}
+
+impl EntryKind {
+    /// The kind of a stored code.
+    pub const fn from_code(code: u16) -> Self {
+        Self(code)
+    }
+
+    /// The stored code.
+    pub const fn code(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl fmt::Debug for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_codes_are_one_to_one() {
+        for kind in EntryKind::ALL {
+            assert_eq!(EntryKind::from_name(&kind.name()), Some(*kind));
+            assert_eq!(EntryKind::from_code(kind.code()), *kind);
+        }
+        assert_eq!(EntryKind::from_code(999).name(), "kind-999");
+        assert_eq!(EntryKind::from_name("kind-999"), Some(EntryKind::from_code(999)));
+    }
+}

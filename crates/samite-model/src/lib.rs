@@ -1,0 +1,24 @@
+//! Ids, principals, entries, links, steps, trees and errors of samite: pure, without I/O.
+//!
+//! Everything above this floor agrees on these types; the bytes they are stored as are in docs/formats.md.
+
+pub mod envelope;
+mod error;
+pub mod hash;
+mod header;
+mod id;
+mod kind;
+pub mod limits;
+mod principal;
+pub mod recovery;
+pub mod step;
+pub mod tree;
+
+pub use error::{Error, ErrorKind, Result};
+pub use header::{HEADER_SIZE, Header};
+pub use id::{
+    BlockId, BranchId, Commitment, EntryId, FamilyId, JournalId, KeyId, Link, PackId, PinId, Position, Pseudonym,
+    SessionId,
+};
+pub use kind::EntryKind;
+pub use principal::{Owner, Principal, Tenant};

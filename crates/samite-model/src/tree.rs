@@ -1,0 +1,1 @@
+//! Trees: a directory as Merkle nodes.

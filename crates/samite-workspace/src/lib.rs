@@ -1,0 +1,1 @@
+//! Directories as Merkle trees of sealed blocks: snapshot, diff, restore.

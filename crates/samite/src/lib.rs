@@ -1,0 +1,1 @@
+//! The fabric: sessions, steps, checkpoints, forks, rewind and recovery over journals and workspaces.
