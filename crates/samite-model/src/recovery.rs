@@ -3,6 +3,10 @@
 use crate::step::{Effect, Verdict};
 use serde::{Deserialize, Serialize};
 
+/// The settle time of a remote probe that declares none, in seconds: what was sent may still arrive for so long after
+/// its sender died.
+pub const SETTLE_SECONDS: u64 = 30;
+
 /// What is known about a step in doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
@@ -10,16 +14,29 @@ pub struct Known {
     pub effect: Effect,
     /// Whether its process still runs, or its writer's lease still lives.
     pub alive: bool,
-    /// Seconds since the step's first start, by the caller's clock.
+    /// Seconds since the step's first start, by the caller's clock. A caller whose clock ran backwards gives `u64::MAX`:
+    /// the outside may have forgotten the key.
     pub age_seconds: u64,
     /// For `contained`: where the changed paths stand.
     pub workspace: Workspace,
-    /// For `observable`: what the probe said; `None` when it has no probe or was not asked yet.
-    pub verdict: Option<Verdict>,
+    /// For `observable`: what looking brought.
+    pub look: Look,
     /// Whether the probe looks at something remote.
     pub remote: bool,
-    /// How long after the writer was lost a remote "did not" starts to count, in seconds.
-    pub settle_seconds: u64,
+    /// Seconds from the loss of the writer (its processes found ended, or the end of its lease) to the look. A caller
+    /// whose clock ran backwards gives 0. An older look does not ripen: look again, then decide.
+    pub lost_seconds: u64,
+}
+
+/// What looking with a probe brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Look {
+    /// The step declares no probe.
+    NoProbe,
+    /// Nobody has looked yet.
+    NotYet,
+    /// What the probe said.
+    Saw(Verdict),
 }
 
 /// Where the workspace of a contained step stands.
@@ -79,7 +96,7 @@ pub enum Decision {
     },
 }
 
-/// Decides.
+/// Decides. What it answers for every combination is the table in this module's tests.
 pub fn decide(known: &Known) -> Decision {
     if known.alive {
         return Decision::Busy;
@@ -96,15 +113,21 @@ pub fn decide(known: &Known) -> Decision {
             Workspace::ChangedByOthers => Decision::Ask { reason: Ask::ChangedByOthers },
             Workspace::Unknown => Decision::Ask { reason: Ask::NoTree },
         },
-        Effect::Observable => match known.verdict {
-            None => Decision::Probe,
-            Some(Verdict::Happened) => Decision::Completed,
-            Some(Verdict::DidNot) if known.remote && known.age_seconds < known.settle_seconds => {
-                Decision::Wait { seconds: known.settle_seconds - known.age_seconds }
+        Effect::Observable { settle_seconds } => {
+            let settle = settle_seconds.unwrap_or(if known.remote { SETTLE_SECONDS } else { 0 });
+            match known.look {
+                Look::NotYet => Decision::Probe,
+                Look::Saw(Verdict::Happened) => Decision::Completed,
+                Look::Saw(Verdict::DidNot) if known.lost_seconds < settle => {
+                    Decision::Wait { seconds: settle - known.lost_seconds }
+                }
+                Look::Saw(Verdict::DidNot) => Decision::RunAgain,
+                Look::NoProbe | Look::Saw(Verdict::CannotTell) => Decision::Ask { reason: Ask::CannotTell },
             }
-            Some(Verdict::DidNot) => Decision::RunAgain,
-            Some(Verdict::CannotTell) => Decision::Ask { reason: Ask::CannotTell },
-        },
+        }
         Effect::Opaque => Decision::Ask { reason: Ask::Opaque },
     }
 }
+
+#[cfg(test)]
+mod tests;

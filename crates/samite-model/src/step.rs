@@ -21,7 +21,12 @@ pub enum Effect {
         within: Vec<String>,
     },
     /// A probe can tell whether it happened.
-    Observable,
+    Observable {
+        /// How long after the writer was lost a "did not" starts to count, in seconds; none: 30 for a probe that looks
+        /// at something remote (see [`crate::recovery::SETTLE_SECONDS`]), at once for one that does not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settle_seconds: Option<u64>,
+    },
     /// Only a person can tell.
     Opaque,
 }
@@ -33,7 +38,7 @@ impl Effect {
             Self::Idempotent => "idempotent",
             Self::Keyed { .. } => "keyed",
             Self::Contained { .. } => "contained",
-            Self::Observable => "observable",
+            Self::Observable { .. } => "observable",
             Self::Opaque => "opaque",
         }
     }
@@ -66,7 +71,7 @@ pub enum Probe {
         /// The SHA-256 it has once the step happened; none means that existing is enough.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sha256: Option<String>,
-        /// Whether it existed at the start, with the SHA-256 it had then.
+        /// What was there at the start: the SHA-256 of a file, or `directory`; none means that nothing was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
     },
@@ -74,6 +79,10 @@ pub enum Probe {
     Command {
         /// Program and arguments.
         argv: Vec<String>,
+        /// What it said when the step started: unless that was "did not", a later "happened" tells nothing. None means
+        /// that nobody looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Verdict>,
     },
     /// An HTTP GET: 2xx = happened, 404 or 410 = did not, other = cannot tell.
     HttpGet {
@@ -82,6 +91,10 @@ pub enum Probe {
         /// What the body must contain to count as happened.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         contains: Option<String>,
+        /// What it said when the step started: unless that was "did not", a later "happened" tells nothing. None means
+        /// that nobody looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Verdict>,
     },
     /// The workspace's tree: unchanged = did not happen, changed = cannot tell.
     Workspace,
@@ -111,7 +124,7 @@ pub struct Evidence {
 }
 
 /// What evidence says about an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It happened.
@@ -169,6 +182,10 @@ pub enum Event {
     ResolveHappened,
     /// A person or a probe settles the doubt: it did not, so it may run again.
     ResolveDidNot,
+    /// A recovery decision runs it again, whether or not it happened: as its next attempt, with the same idempotency key.
+    RunAgain,
+    /// A caller asks for a step that failed to run again.
+    Retry,
     /// A person gives it up.
     Abandon,
 }
@@ -178,7 +195,9 @@ pub const fn next(state: State, event: Event) -> Option<State> {
     use Event as E;
     use State as S;
     Some(match (state, event) {
-        (S::Absent | S::FailedRetryable, E::Start) => S::Started,
+        (S::Absent | S::FailedRetryable, E::Start)
+        | (S::InDoubt, E::RunAgain)
+        | (S::Failed | S::FailedRetryable, E::Retry) => S::Started,
         (S::Started, E::Complete) | (S::InDoubt, E::ResolveHappened) => S::Completed,
         (S::Started, E::Fail(false)) => S::Failed,
         (S::Started, E::Fail(true)) | (S::InDoubt, E::ResolveDidNot) => S::FailedRetryable,
@@ -206,18 +225,20 @@ mod tests {
             E::ResolveHappened,
             E::ResolveDidNot,
             E::Abandon,
+            E::RunAgain,
+            E::Retry,
         ];
         let none = None;
         #[rustfmt::skip]
         let table = [
-            // Start             Complete            Fail              Fail(retry)                Lose              Happened            DidNot                     Abandon
-            [Some(S::Started), none,               none,            none,                     none,             none,               none,                     none],
-            [none,             Some(S::Completed), Some(S::Failed), Some(S::FailedRetryable), Some(S::InDoubt), none,               none,                     none],
-            [none,             none,               none,            none,                     none,             Some(S::Completed), Some(S::FailedRetryable), Some(S::Abandoned)],
-            [none,             none,               none,            none,                     none,             none,               none,                     none],
-            [none,             none,               none,            none,                     none,             none,               none,                     none],
-            [Some(S::Started), none,               none,            none,                     none,             none,               none,                     Some(S::Abandoned)],
-            [none,             none,               none,            none,                     none,             none,               none,                     none],
+            // Start             Complete            Fail              Fail(retry)                Lose              Happened            DidNot                     Abandon             RunAgain          Retry
+            [Some(S::Started), none,               none,            none,                     none,             none,               none,                     none,               none,             none],
+            [none,             Some(S::Completed), Some(S::Failed), Some(S::FailedRetryable), Some(S::InDoubt), none,               none,                     none,               none,             none],
+            [none,             none,               none,            none,                     none,             Some(S::Completed), Some(S::FailedRetryable), Some(S::Abandoned), Some(S::Started), none],
+            [none,             none,               none,            none,                     none,             none,               none,                     none,               none,             none],
+            [none,             none,               none,            none,                     none,             none,               none,                     none,               none,             Some(S::Started)],
+            [Some(S::Started), none,               none,            none,                     none,             none,               none,                     Some(S::Abandoned), none,             Some(S::Started)],
+            [none,             none,               none,            none,                     none,             none,               none,                     none,               none,             none],
         ];
         for (state, row) in states.iter().zip(table) {
             for (event, expected) in events.iter().zip(row) {
