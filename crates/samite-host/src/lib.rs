@@ -5,6 +5,8 @@
 mod clock;
 pub mod files;
 mod random;
+mod sleep;
 
 pub use clock::{Clock, SystemClock};
 pub use random::{Random, SystemRandomness};
+pub use sleep::{Sleep, Sleeping, SystemSleep};

@@ -15,16 +15,16 @@ pub trait BlockIndex: Send + Sync + 'static {
     /// The sealed bytes of inline blocks; `None` for a block that is not inline.
     async fn inline_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<Vec<u8>>>>;
 
-    /// Records or renews a pin. Durable when it returns.
+    /// Records a pin, or replaces what is recorded of it. Durable when it returns.
     async fn pin(&self, pin: Pin) -> Result<()>;
 
-    /// Ends a pin.
+    /// Ends a pin; nothing happens when there is none.
     async fn unpin(&self, pin: PinId) -> Result<()>;
 
-    /// Pins that have not lapsed at `now` (ns since 1970).
+    /// Pins that have not lapsed at `now` (ns since 1970): they expire after it.
     async fn pins(&self, now: i64) -> Result<Vec<Pin>>;
 
-    /// All packs.
+    /// All packs, ordered by id.
     async fn packs(&self) -> Result<Vec<PackRow>>;
 
     /// All blocks, ordered by id, after `after`, at most `limit`.
@@ -33,7 +33,9 @@ pub trait BlockIndex: Send + Sync + 'static {
     /// One step of a collection, all or nothing.
     ///
     /// # Errors
-    /// `conflict` (`pin_live`) when a pin was recorded after `seen_pins` was read: look again.
+    /// `conflict` (`pin_live`) when a pin was recorded after `seen_pins` was read, or names a pack that is to be marked
+    /// dying: look again. `conflict` (`head_moved`) when a head moved, `invalid` (`pack_live`) for a pack to forget
+    /// that is not dying. A pack or block that is gone already is no error, so that a step can be repeated.
     async fn collect(&self, collection: Collection) -> Result<()>;
 }
 
@@ -118,7 +120,7 @@ pub struct Collection {
     pub forget: Vec<PackId>,
     /// Blocks to forget (inline ones, and those whose bytes are nobody's).
     pub forget_blocks: Vec<BlockId>,
-    /// Blocks that moved: copied by the caller into a new pack that is durable.
+    /// Blocks that moved: copied by the caller into a new pack that is durable. They take the new place.
     pub moved: Vec<crate::NewBlock>,
     /// The packs that they moved to.
     pub packs: Vec<crate::NewPack>,

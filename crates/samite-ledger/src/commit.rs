@@ -197,7 +197,7 @@ pub enum Guard {
         /// The key.
         key: KeyId,
     },
-    /// The pin has not lapsed. Fails as `conflict`, code `pin_lapsed`.
+    /// The pin is recorded: neither ended, nor lapsed and dropped by a collection. Fails as `conflict`, code `pin_lapsed`.
     PinLive {
         /// The pin.
         pin: PinId,
@@ -212,7 +212,7 @@ pub enum Guard {
 /// A block that becomes known.
 #[derive(Clone, Debug)]
 pub struct NewBlock {
-    /// Its id. A block that is known already keeps its first place.
+    /// Its id. A block that is known already keeps its first place, unless the pack of that place is dying.
     pub id: BlockId,
     /// Whose domain it is in: the tenant's pseudonym or an owner's.
     pub owner: Pseudonym,
@@ -220,7 +220,8 @@ pub struct NewBlock {
     pub place: crate::BlockPlace,
 }
 
-/// A pack that becomes known.
+/// A pack that becomes known. One that is known and live already takes the larger size; a dying one is `conflict`
+/// (`blocks_dying`).
 #[derive(Clone, Debug)]
 pub struct NewPack {
     /// Its id.

@@ -13,8 +13,12 @@ pub trait Ledger: Send + Sync + 'static {
     /// Commits all or nothing. When this returns, the commit is durable.
     ///
     /// # Errors
-    /// As each [`Guard`](crate::Guard) says; `not_found` (`no_journal`) for an unknown journal; `unavailable` when
-    /// the disk is full or the store is read-only, in which case nothing was written. After an `unavailable` with code
+    /// As each [`Guard`](crate::Guard) says, before anything else; then `conflict` (`journal_exists`), `invalid`
+    /// (`fork_point`) for a parent position that is not an own entry of the parent, `not_found` (`no_journal`) for an
+    /// unknown journal, `conflict` (`journal_closed`) for an append to a deleted one, `denied` (`key_destroyed`) for
+    /// an entry under a destroyed key, `conflict` (`blocks_dying`) for a block in a pack that is neither known and
+    /// live nor in this commit, `fenced` (`epoch_passed`) when the lease to renew is in another epoch; `unavailable`
+    /// when the disk is full or the store is read-only, in which case nothing was written. After an `unavailable` with code
     /// `outcome_unknown` the caller cannot know whether the commit happened and must look (dedupe rows make a retry
     /// safe).
     async fn commit(&self, commit: Commit) -> Result<Receipt>;
@@ -32,27 +36,51 @@ pub trait Ledger: Send + Sync + 'static {
     /// before the damage are returned by a read that ends before it.
     async fn read(&self, read: Read) -> Result<Vec<StoredEntry>>;
 
-    /// Rows of one kind along a journal's ancestry up to a position, newest position first.
+    /// Rows of one kind along a journal's ancestry up to a position, newest position first; those of one entry in the
+    /// order in which it gave them.
+    ///
+    /// # Errors
+    /// `not_found` (`no_journal`) for an unknown journal.
     async fn rows(&self, query: RowQuery) -> Result<Vec<Row>>;
 
-    /// All registers of one journal, with the version that a [`Guard::Registers`](crate::Guard::Registers) takes.
+    /// All registers of one journal by kind and hash, with the version that a
+    /// [`Guard::Registers`](crate::Guard::Registers) takes.
+    ///
+    /// # Errors
+    /// `not_found` (`no_journal`) for an unknown journal.
     async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)>;
 
-    /// Takes, keeps or gives up the lease of a journal. A new epoch is durable when this returns.
+    /// Takes, keeps or gives up the lease of a journal. A new epoch is durable when this returns; a later expiry in the
+    /// same epoch need not be. A lease has expired when `expires` is not after `now`.
+    ///
+    /// # Errors
+    /// `not_found` (`no_journal`) for an unknown journal; `conflict` (`journal_closed`) when it was deleted and the
+    /// lease is not to be given up.
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome>;
 
     /// Waits until the journal's head is beyond `after` (in any process) or about `milliseconds` have passed, and
     /// returns the head.
+    ///
+    /// # Errors
+    /// `not_found` (`no_journal`) for an unknown journal.
     async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64>;
 
-    /// Replaces all rows and registers of these journals by rebuilt ones, in one transaction.
+    /// Replaces all rows and registers of these journals by rebuilt ones, in one transaction. The version of their
+    /// registers goes up.
+    ///
+    /// # Errors
+    /// `conflict` (`head_moved`) when a journal's head is not the one that its generation reflects; `not_found`
+    /// (`no_journal`) for an unknown journal. Then nothing was replaced.
     async fn replace_views(&self, generation: Vec<Generation>) -> Result<()>;
 
     /// Closes a journal and drops its own entries above `keep_to`, which must not be below its highest fork point.
-    /// The rows and registers of dropped entries go with them; the journal's state remains, as `Deleted`.
+    /// The rows and registers of dropped entries go with them; the journal's state remains, as `Deleted`, with the last
+    /// entry that was kept as its head (or its fork point, when none was). May be repeated, to keep less. What is kept
+    /// can be read and forked as before.
     ///
     /// # Errors
-    /// `conflict` (`fork_depends`) when a live fork needs more.
+    /// `conflict` (`fork_depends`) when a live fork needs more: one that is open or keeps entries of its own;
+    /// `not_found` (`no_journal`) for an unknown journal.
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()>;
 
     /// Marks keys as destroyed: no commit under them succeeds from now on.
@@ -81,9 +109,9 @@ pub struct JournalState {
     pub owner: Pseudonym,
     /// Where it was forked.
     pub parent: Option<Position>,
-    /// The last seq; the fork seq (or 0) while it has no entry of its own.
+    /// The last seq; the fork seq (or 0) while it has no entry of its own. Goes down only by deletion.
     pub head: u64,
-    /// The link at the head.
+    /// The link at the head; the genesis or fork link while it has no entry of its own.
     pub head_link: Link,
     /// The epoch of its lease; 0 before the first.
     pub epoch: u64,
@@ -239,7 +267,8 @@ pub struct Lease {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseOutcome {
     /// It is the caller's. The epoch is the one before when the writer is the last one that held it, and a new one
-    /// after a takeover; `previous` is then the lease that was taken over, if there was one.
+    /// after a takeover; `previous` is then the lease that was taken over, if there was one: not one that was given up.
+    /// The first epoch is 1.
     Held {
         /// The epoch to write in.
         epoch: u64,

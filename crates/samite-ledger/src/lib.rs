@@ -7,6 +7,9 @@
 mod block_index;
 mod commit;
 mod ledger;
+mod memory;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use block_index::{BlockIndex, BlockPlace, BlockRow, Collection, PackRow, PackState, Pin};
 pub use commit::{
@@ -16,3 +19,4 @@ pub use ledger::{
     Direction, Generation, JournalFilter, JournalState, JournalStatus, Lease, LeaseOutcome, LeaseRequest, Ledger, Read,
     Register, Row, RowQuery, StoredEntry,
 };
+pub use memory::MemoryLedger;

@@ -1,0 +1,41 @@
+//! Leases and epochs.
+
+use super::refusal;
+use super::state::{HeldLease, State};
+use crate::{JournalStatus, Lease, LeaseOutcome, LeaseRequest};
+use samite_model::Result;
+
+impl State {
+    pub(super) fn lease(&mut self, request: LeaseRequest) -> Result<LeaseOutcome> {
+        let journal = self.journal_mut(request.journal)?;
+        if request.expires <= request.now {
+            if let Some(held) = &mut journal.lease
+                && held.lease.writer == request.writer
+            {
+                held.released = true;
+            }
+            return Ok(LeaseOutcome::Released);
+        }
+        if journal.state.status == JournalStatus::Deleted {
+            return Err(refusal::journal_closed(request.journal));
+        }
+        let mut previous = None;
+        let mut epoch = journal.state.epoch;
+        match &journal.lease {
+            Some(held) if held.lease.writer == request.writer => {}
+            Some(held) => {
+                let live = !held.released && held.lease.expires > request.now;
+                if live && request.take_over != Some(held.lease.epoch) {
+                    return Ok(LeaseOutcome::Busy(held.lease.clone()));
+                }
+                previous = (!held.released).then(|| held.lease.clone());
+                epoch = epoch.saturating_add(1);
+            }
+            None => epoch = epoch.saturating_add(1),
+        }
+        journal.state.epoch = epoch;
+        let lease = Lease { writer: request.writer, epoch, expires: request.expires, process: request.process };
+        journal.lease = Some(HeldLease { lease, released: false });
+        Ok(LeaseOutcome::Held { epoch, previous })
+    }
+}
