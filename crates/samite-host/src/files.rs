@@ -1,1 +1,233 @@
 //! Files whose changes are durable when the call returns.
+//!
+//! Every error names the path and what was being done to it. A full disk is `unavailable` (`disk_full`), a file system
+//! that cannot be written is `unavailable` (`read_only`), a refusal of the operating system is `denied`
+//! (`no_permission`), and a missing file is `not_found` (`no_file`).
+
+mod append;
+mod atomic;
+mod lock;
+
+pub use append::AppendFile;
+pub use atomic::{TEMPORARY_SUFFIX, is_temporary, remove_temporaries, replace_and_erase, write_atomic};
+pub use lock::FileLock;
+
+use samite_model::{Error, Result};
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::Path;
+
+/// The mode of a file that only its owner may read.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// The mode of a directory that only its owner may enter.
+pub const PRIVATE_DIRECTORY: u32 = 0o700;
+
+/// The error for what the operating system answered: `doing` is a phrase such as "read".
+pub fn io_error(doing: &str, path: &Path, source: io::Error) -> Error {
+    let what = format!("cannot {doing} {}", path.display());
+    let error = match source.kind() {
+        io::ErrorKind::NotFound => Error::not_found("no_file", format!("{what}: it does not exist")),
+        io::ErrorKind::PermissionDenied => Error::denied("no_permission", format!("{what}: permission denied"))
+            .hint("check who owns the file and its directory, and their modes"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::unavailable("disk_full", format!("{what}: the disk is full"))
+                .hint("free some space, then try again; what was acknowledged is kept")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Error::unavailable("read_only", format!("{what}: the file system is read-only"))
+                .hint("mount it for writing, or use another store with --store")
+        }
+        io::ErrorKind::AlreadyExists => Error::conflict("file_exists", format!("{what}: it exists already")),
+        io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
+            Error::invalid("wrong_file_type", format!("{what}: {source}"))
+        }
+        _ => Error::unavailable("io_error", format!("{what}: {source}")),
+    };
+    error.because(source)
+}
+
+/// All bytes of a file.
+///
+/// # Errors
+/// `not_found` (`no_file`), `denied` or `unavailable`, naming the path.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let failed = |source| io_error("read", path, source);
+    let mut bytes = Vec::new();
+    OpenOptions::new().read(true).open(path).map_err(failed)?.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// All bytes of a file, or `None` when it does not exist.
+///
+/// # Errors
+/// `denied` or `unavailable`, naming the path.
+pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>> {
+    match read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.code() == "no_file" => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether something (of any type) has this path; a symbolic link is not followed.
+///
+/// # Errors
+/// `denied` or `unavailable` when the operating system does not say.
+pub fn exists(path: &Path) -> Result<bool> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(source) => Err(io_error("look at", path, source)),
+    }
+}
+
+/// The permission bits of a file.
+///
+/// # Errors
+/// As [`read`].
+pub fn mode(path: &Path) -> Result<u32> {
+    let metadata = path.metadata().map_err(|source| io_error("look at", path, source))?;
+    Ok(metadata.permissions().mode() & 0o7777)
+}
+
+/// The names in a directory, sorted.
+///
+/// # Errors
+/// As [`read`].
+pub fn list(path: &Path) -> Result<Vec<OsString>> {
+    let failed = |source| io_error("list", path, source);
+    let mut names = Vec::new();
+    for entry in path.read_dir().map_err(failed)? {
+        names.push(entry.map_err(failed)?.file_name());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Makes a directory that only its owner may enter (0700), with those above it that are missing. When this returns,
+/// all of them are durable. A directory that exists keeps its mode.
+///
+/// # Errors
+/// `denied` or `unavailable`, naming the path; `invalid` when something else has the name.
+pub fn create_private_dir(path: &Path) -> Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    create_private_dir(parent)?;
+    match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(path) {
+        Ok(()) => sync_dir(parent),
+        // Another process made it at the same moment.
+        Err(source) if source.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Error::invalid("wrong_file_type", format!("{} is not a directory", path.display())))
+        }
+        Err(source) => Err(io_error("make the directory", path, source)),
+    }
+}
+
+/// Makes the names in a directory durable: without it, a new file may be gone after a power cut although its bytes
+/// were synced.
+///
+/// # Errors
+/// `not_found`, `denied` or `unavailable`, naming the path.
+pub fn sync_dir(path: &Path) -> Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let failed = |source| io_error("sync the directory", path, source);
+    let directory = OpenOptions::new().read(true).open(path).map_err(failed)?;
+    directory.sync_all().map_err(failed)
+}
+
+/// Removes a file; one that does not exist is no error. When this returns, its absence is durable.
+///
+/// # Errors
+/// `denied` or `unavailable`, naming the path.
+#[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
+pub fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Ok(()) => sync_dir(path.parent().unwrap_or(Path::new("."))),
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(io_error("remove", path, source)),
+    }
+}
+
+/// Gives a file another name in the same file system. When this returns, both directories are durable.
+///
+/// # Errors
+/// `not_found`, `denied` or `unavailable`, naming the old path.
+#[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).map_err(|source| io_error("rename", from, source))?;
+    let (old, new) = (from.parent().unwrap_or(Path::new(".")), to.parent().unwrap_or(Path::new(".")));
+    sync_dir(new)?;
+    if old == new { Ok(()) } else { sync_dir(old) }
+}
+
+/// Sets exactly these permission bits, whatever the process's mask is.
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_directory_has_private_parents() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("a/b/c");
+        create_private_dir(&path).unwrap();
+        create_private_dir(&path).unwrap();
+        for directory in ["a", "a/b", "a/b/c"] {
+            assert_eq!(mode(&scratch.path().join(directory)).unwrap(), 0o700, "{directory}");
+        }
+    }
+
+    #[test]
+    fn a_file_in_the_way_of_a_directory_is_invalid() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("file");
+        write_atomic(&path, b"x", PRIVATE_FILE).unwrap();
+        assert_eq!(create_private_dir(&path).unwrap_err().code(), "wrong_file_type");
+        assert_eq!(create_private_dir(&path.join("below")).unwrap_err().code(), "wrong_file_type");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read(Path::new("/nonexistent/file")).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (samite_model::ErrorKind::NotFound, "no_file"));
+        assert_eq!(error.message(), "cannot read /nonexistent/file: it does not exist");
+        assert_eq!(read_if_exists(Path::new("/nonexistent/file")).unwrap(), None);
+        assert!(!exists(Path::new("/nonexistent/file")).unwrap());
+    }
+
+    #[test]
+    fn each_answer_of_the_system_has_its_kind() {
+        let code = |number: i32| {
+            let error = io_error("write", Path::new("/x"), io::Error::from_raw_os_error(number));
+            (error.kind().name(), error.code())
+        };
+        assert_eq!(code(28), ("unavailable", "disk_full"));
+        assert_eq!(code(122), ("unavailable", "disk_full"));
+        assert_eq!(code(30), ("unavailable", "read_only"));
+        assert_eq!(code(13), ("denied", "no_permission"));
+        assert_eq!(code(1), ("denied", "no_permission"));
+        assert_eq!(code(2), ("not_found", "no_file"));
+        assert_eq!(code(5), ("unavailable", "io_error"));
+    }
+
+    #[test]
+    fn names_are_listed_in_order() {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in ["b", "a", "c"] {
+            write_atomic(&scratch.path().join(name), b"", PRIVATE_FILE).unwrap();
+        }
+        assert_eq!(list(scratch.path()).unwrap(), ["a", "b", "c"]);
+        rename(&scratch.path().join("a"), &scratch.path().join("d")).unwrap();
+        remove(&scratch.path().join("b")).unwrap();
+        remove(&scratch.path().join("b")).unwrap();
+        assert_eq!(list(scratch.path()).unwrap(), ["c", "d"]);
+    }
+}

@@ -3,10 +3,19 @@
 //! Everything above takes these as values, so that tests can replace them and a seed can drive a simulation.
 
 mod clock;
+pub mod command;
 pub mod files;
+mod kill;
+pub mod mounts;
+pub mod process;
 mod random;
 mod sleep;
+#[cfg(feature = "testing")]
+mod testing;
 
 pub use clock::{Clock, SystemClock};
-pub use random::{Random, SystemRandomness};
+pub use kill::kill_point;
+pub use random::{Random, SystemRandomness, random_id};
 pub use sleep::{Sleep, Sleeping, SystemSleep};
+#[cfg(feature = "testing")]
+pub use testing::{SeededRandom, TestClock};

@@ -12,6 +12,16 @@ pub trait Random: Send + Sync + 'static {
     fn fill(&self, bytes: &mut [u8]) -> Result<()>;
 }
 
+/// So many random bytes, such as an id's.
+///
+/// # Errors
+/// As [`Random::fill`].
+pub fn random_id<const N: usize>(random: &dyn Random) -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    random.fill(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The operating system's randomness, fit for keys.
 #[derive(Clone, Debug)]
 pub struct SystemRandomness(SystemRandom);
