@@ -1,1 +1,0 @@
-//! Trees: a directory as Merkle nodes.

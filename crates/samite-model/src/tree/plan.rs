@@ -1,0 +1,297 @@
+//! What a restore in place does, path by path, decided before anything is touched.
+//!
+//! Three trees meet: `current` (what the directory holds now), `base` (what samite knows it held) and `target`. What
+//! stands as in `base` may become as in `target`. What differs from both was changed by somebody else and is kept and
+//! listed. What is in neither is not samite's and is never removed, forced or not.
+
+use super::entry::{Content, Entry};
+use super::listing::{Listing, merge};
+use super::path::TreePath;
+use std::collections::HashSet;
+
+/// Says whether rules exclude a path; the flag is set for a directory.
+pub type IsExcluded<'a> = dyn Fn(&TreePath, bool) -> bool + 'a;
+
+/// What to respect.
+#[derive(Default)]
+pub struct PlanOptions<'a> {
+    /// Only these paths and what is in them; empty means all.
+    pub within: Vec<TreePath>,
+    /// Paths that belong to somebody else, and what is in them.
+    pub others: Vec<TreePath>,
+    /// Overwrite what was changed since `base` and what belongs to others. Unknown and excluded paths stay.
+    pub force: bool,
+    /// Whether the process may set owners, so that they count.
+    pub owners: bool,
+    /// Paths that the scan of the directory left out by its rules.
+    pub excluded: Vec<TreePath>,
+    /// Whether the rules recorded in `base` or `target` exclude a path (`true` for a directory).
+    pub is_excluded: Option<&'a IsExcluded<'a>>,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Make an entry where there is none.
+    Create {
+        /// The path.
+        path: TreePath,
+        /// What to make.
+        entry: Entry,
+    },
+    /// Put an entry in the place of another.
+    Replace {
+        /// The path.
+        path: TreePath,
+        /// What to make.
+        entry: Entry,
+        /// What must be there.
+        was: Entry,
+    },
+    /// Set metadata; the content is right already.
+    SetMetadata {
+        /// The path.
+        path: TreePath,
+        /// What to set.
+        entry: Entry,
+        /// What must be there.
+        was: Entry,
+    },
+    /// Remove an entry.
+    Remove {
+        /// The path.
+        path: TreePath,
+        /// What must be there.
+        was: Entry,
+    },
+}
+
+impl Action {
+    /// The path.
+    pub const fn path(&self) -> &TreePath {
+        match self {
+            Self::Create { path, .. }
+            | Self::Replace { path, .. }
+            | Self::SetMetadata { path, .. }
+            | Self::Remove { path, .. } => path,
+        }
+    }
+}
+
+/// Why a path is kept as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptReason {
+    /// It was changed since `base`.
+    Changed,
+    /// It was removed since `base`.
+    Removed,
+    /// It was made since `base`, or samite never knew it.
+    Unknown,
+    /// It belongs to somebody else.
+    Others,
+    /// It is excluded by rules.
+    Excluded,
+    /// It could not be read, now or when a tree was made.
+    Unread,
+    /// It is a directory that still holds something that is kept.
+    NotEmpty,
+    /// What it would be in is kept as something other than a directory.
+    Blocked,
+}
+
+/// A path that a restore does not touch although the target has it otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Kept {
+    /// The path.
+    pub path: TreePath,
+    /// Why.
+    pub reason: KeptReason,
+}
+
+/// What a restore does and what it keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What to do: removals first, deepest first, then the rest in the order of paths.
+    pub actions: Vec<Action>,
+    /// What is kept, in the order of paths.
+    pub kept: Vec<Kept>,
+}
+
+struct Planner<'a> {
+    options: &'a PlanOptions<'a>,
+}
+
+impl Planner<'_> {
+    /// Whether nothing of the entry has to change.
+    fn is_done(&self, current: &Entry, target: &Entry) -> bool {
+        current.content.is_same(&target.content)
+            && current.metadata.link == target.metadata.link
+            && self.has_metadata(current, target)
+    }
+
+    fn has_metadata(&self, current: &Entry, target: &Entry) -> bool {
+        let (a, b) = (&current.metadata, &target.metadata);
+        let owners = !self.options.owners || (a.uid, a.gid) == (b.uid, b.gid);
+        a.mode == b.mode && a.mtime == b.mtime && a.xattrs == b.xattrs && owners
+    }
+
+    /// Whether each thing that must not be lost is as one of the two has it. Times and hard links are no such thing:
+    /// putting them right loses nobody's work, and a restore that died half-way leaves some of each.
+    fn is_either(&self, current: &Entry, base: Option<&Entry>, target: Option<&Entry>) -> bool {
+        let either = |same: &dyn Fn(&Entry) -> bool| base.is_some_and(same) || target.is_some_and(same);
+        let directory = matches!(current.content, Content::Directory(_));
+        // A directory that is being worked in may have been made writable for that.
+        let mode = |entry: &Entry| if directory { entry.metadata.mode | 0o700 } else { entry.metadata.mode };
+        either(&|entry| entry.content.is_same(&current.content))
+            && either(&|entry| mode(entry) == mode(current))
+            && either(&|entry| entry.metadata.xattrs == current.metadata.xattrs)
+            && (!self.options.owners
+                || either(&|entry| {
+                    (entry.metadata.uid, entry.metadata.gid) == (current.metadata.uid, current.metadata.gid)
+                }))
+    }
+
+    fn is_excluded(&self, path: &TreePath, entry: Option<&Entry>) -> bool {
+        let directory = entry.is_some_and(|entry| matches!(entry.content, Content::Directory(_)));
+        self.options.excluded.iter().any(|excluded| path.is_within(excluded))
+            || self.options.is_excluded.is_some_and(|is_excluded| is_excluded(path, directory))
+    }
+
+    fn decide(
+        &self,
+        path: &TreePath,
+        current: Option<&Entry>,
+        base: Option<&Entry>,
+        target: Option<&Entry>,
+    ) -> Result<Option<Action>, KeptReason> {
+        let unread = |entry: Option<&Entry>| matches!(entry.map(|entry| &entry.content), Some(Content::Unread(_)));
+        let done = match (current, target) {
+            (None, None) => true,
+            (Some(current), Some(target)) => self.is_done(current, target),
+            _ => false,
+        };
+        if done {
+            return Ok(None);
+        }
+        if self.is_excluded(path, current.or(target).or(base)) {
+            return Err(KeptReason::Excluded);
+        }
+        if unread(current) || unread(base) || unread(target) {
+            return Err(KeptReason::Unread);
+        }
+        let Some(current) = current else {
+            return match (base, target) {
+                (Some(_), Some(_)) if !self.options.force => Err(KeptReason::Removed),
+                (_, Some(target)) => Ok(Some(Action::Create { path: path.clone(), entry: target.clone() })),
+                (_, None) => Ok(None),
+            };
+        };
+        if base.is_none() && target.is_none() {
+            return Err(KeptReason::Unknown);
+        }
+        if !self.options.force {
+            if !self.is_either(current, base, target) {
+                return Err(if base.is_none() { KeptReason::Unknown } else { KeptReason::Changed });
+            }
+            // The restore asks for no change here; what differs is what somebody else did (or a time).
+            if let (Some(base), Some(target)) = (base, target)
+                && self.is_done(base, target)
+            {
+                return if self.is_either(current, Some(base), None) { Ok(None) } else { Err(KeptReason::Changed) };
+            }
+            if self.options.others.iter().any(|other| path.is_within(other)) {
+                return Err(KeptReason::Others);
+            }
+        }
+        let (path, was) = (path.clone(), current.clone());
+        Ok(Some(match target {
+            None => Action::Remove { path, was },
+            Some(target) => {
+                let entry = target.clone();
+                let content = current.content.is_same(&target.content) && current.metadata.link == target.metadata.link;
+                // Links of one file are put right by making them anew; a directory has none.
+                if content { Action::SetMetadata { path, entry, was } } else { Action::Replace { path, entry, was } }
+            }
+        }))
+    }
+}
+
+fn is_directory(entry: Option<&Entry>) -> bool {
+    entry.is_some_and(|entry| matches!(entry.content, Content::Directory(_)))
+}
+
+fn removes_directory(action: &Action) -> bool {
+    match action {
+        Action::Remove { was, .. } => is_directory(Some(was)),
+        Action::Replace { was, entry, .. } => is_directory(Some(was)) && !is_directory(Some(entry)),
+        _ => false,
+    }
+}
+
+/// Decides about every path.
+pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanOptions<'_>) -> Plan {
+    let planner = Planner { options };
+    let mut actions = Vec::new();
+    let mut kept: Vec<Kept> = Vec::new();
+    let mut blocked: Option<TreePath> = None;
+    for (path, [current, base, target]) in merge([current, base, target]) {
+        let inside = options.within.is_empty() || options.within.iter().any(|within| path.is_within(within));
+        let leads = options.within.iter().any(|within| within.is_within(path));
+        let makes_way = leads && current.is_none() && is_directory(target);
+        if !inside && !makes_way {
+            // What is out of scope is no concern, but keeps its directory from being removed.
+            if current.is_some() {
+                kept.push(Kept { path: path.clone(), reason: KeptReason::Others });
+            }
+            continue;
+        }
+        if blocked.as_ref().is_some_and(|blocked| path.is_within(blocked)) {
+            if target.is_some() {
+                kept.push(Kept { path: path.clone(), reason: KeptReason::Blocked });
+            }
+            continue;
+        }
+        match planner.decide(path, current, base, target) {
+            Ok(None) => {}
+            Ok(Some(action)) => actions.push(action),
+            Err(reason) => {
+                // What is in a directory that could not be read is neither known nor gone.
+                if is_directory(target) && !is_directory(current) || reason == KeptReason::Unread {
+                    blocked = Some(path.clone());
+                }
+                kept.push(Kept { path: path.clone(), reason });
+            }
+        }
+    }
+    // A directory goes only when nothing in it stays.
+    let mut holding: HashSet<TreePath> = HashSet::new();
+    for path in kept.iter().map(|kept| &kept.path).chain(&options.excluded) {
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            above = directory.parent();
+            if !holding.insert(directory) {
+                break;
+            }
+        }
+    }
+    actions.retain(|action| {
+        let stays = removes_directory(action) && (holding.contains(action.path()) || action.path().is_top());
+        if stays {
+            kept.push(Kept { path: action.path().clone(), reason: KeptReason::NotEmpty });
+        }
+        !stays
+    });
+    let out_of_scope =
+        |kept: &Kept| !options.within.is_empty() && !options.within.iter().any(|within| kept.path.is_within(within));
+    kept.retain(|kept| !out_of_scope(kept));
+    kept.sort_by(|a, b| a.path.cmp(&b.path));
+    let (mut removals, rest): (Vec<_>, Vec<_>) =
+        actions.into_iter().partition(|action| matches!(action, Action::Remove { .. }));
+    removals.reverse();
+    removals.extend(rest);
+    Plan { actions: removals, kept }
+}
+
+#[cfg(test)]
+mod tests;

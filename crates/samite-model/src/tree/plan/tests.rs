@@ -1,0 +1,249 @@
+use super::*;
+use crate::id::BlockId;
+use crate::tree::Metadata;
+use crate::tree::node::tests::file;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn path(text: &str) -> TreePath {
+    TreePath::new(text).unwrap()
+}
+
+fn directory(name: &str) -> Entry {
+    Entry {
+        name: name.as_bytes().into(),
+        metadata: Metadata { mode: 0o755, ..Metadata::default() },
+        content: Content::Directory(BlockId([0; 32])),
+    }
+}
+
+/// `a=1` is a file with content 1, `d/` a directory; parents are made.
+fn listing(words: &str) -> Listing {
+    let mut entries = BTreeMap::from([(TreePath::top(), directory(""))]);
+    for word in words.split_whitespace() {
+        let (name, byte) = word.split_once('=').unwrap_or((word.trim_end_matches('/'), ""));
+        let at = path(name);
+        let mut above = at.parent();
+        while let Some(directory_path) = above {
+            above = directory_path.parent();
+            let made = directory(&String::from_utf8_lossy(directory_path.name()));
+            entries.insert(directory_path, made);
+        }
+        let last = String::from_utf8_lossy(at.name()).into_owned();
+        let entry = if word.ends_with('/') { directory(&last) } else { file(&last, byte.parse().unwrap()) };
+        entries.insert(at, entry);
+    }
+    Listing::new(entries.into_iter().collect())
+}
+
+fn shown(plan: &Plan) -> (Vec<String>, Vec<String>) {
+    let actions = plan.actions.iter().map(|action| match action {
+        Action::Create { path, .. } => format!("create {path}"),
+        Action::Replace { path, .. } => format!("replace {path}"),
+        Action::SetMetadata { path, .. } => format!("set {path}"),
+        Action::Remove { path, .. } => format!("remove {path}"),
+    });
+    (actions.collect(), plan.kept.iter().map(|kept| format!("{} {:?}", kept.path, kept.reason)).collect())
+}
+
+fn planned(current: &str, base: &str, target: &str, options: &PlanOptions<'_>) -> (Vec<String>, Vec<String>) {
+    shown(&plan(&listing(current), &listing(base), &listing(target), options))
+}
+
+fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn each_way_that_three_trees_can_meet() {
+    type Case<'a> = (&'a str, &'a str, &'a str, &'a [&'a str], &'a [&'a str]);
+    let default = PlanOptions::default();
+    let cases: &[Case<'_>] = &[
+        // current, base, target, actions, kept
+        ("a=1", "a=1", "a=1", &[], &[]),
+        ("a=1", "a=1", "a=2", &["replace a"], &[]),
+        ("a=2", "a=1", "a=2", &[], &[]),
+        ("a=3", "a=1", "a=2", &[], &["a Changed"]),
+        ("a=3", "a=1", "a=1", &[], &["a Changed"]),
+        ("a=1", "a=1", "", &["remove a"], &[]),
+        ("a=3", "a=1", "", &[], &["a Changed"]),
+        ("", "a=1", "", &[], &[]),
+        ("", "a=1", "a=1", &[], &["a Removed"]),
+        ("", "a=1", "a=2", &[], &["a Removed"]),
+        ("", "", "a=1", &["create a"], &[]),
+        ("a=3", "", "a=1", &[], &["a Unknown"]),
+        ("a=3", "", "", &[], &["a Unknown"]),
+        // Directories go only when they are empty.
+        ("d/a=1 d/u=9", "d/a=1", "", &["remove d/a"], &["d NotEmpty", "d/u Unknown"]),
+        ("d/a=1", "d/a=1", "", &["remove d/a", "remove d"], &[]),
+        ("d/a=1", "d/a=1", "d=2", &["remove d/a", "replace d"], &[]),
+        ("d/u=9 d/a=1", "d/a=1", "d=2", &["remove d/a"], &["d NotEmpty", "d/u Unknown"]),
+        ("d=1", "d=1", "d/a=2", &["replace d", "create d/a"], &[]),
+        ("d=3", "d=1", "d/a=2", &[], &["d Changed", "d/a Blocked"]),
+    ];
+    for (current, base, target, actions, kept) in cases {
+        let expected = (strings(actions), strings(kept));
+        assert_eq!(planned(current, base, target, &default), expected, "{current:?} {base:?} {target:?}");
+    }
+}
+
+#[test]
+fn force_overwrites_changes_and_still_removes_nothing_unknown() {
+    let force = PlanOptions { force: true, ..PlanOptions::default() };
+    assert_eq!(planned("a=3 u=9", "a=1", "a=2", &force), (strings(&["replace a"]), strings(&["u Unknown"])));
+    assert_eq!(planned("a=3 u=9", "a=1", "", &force), (strings(&["remove a"]), strings(&["u Unknown"])));
+    assert_eq!(planned("a=3", "", "a=2", &force), (strings(&["replace a"]), strings(&[])));
+}
+
+#[test]
+fn excluded_paths_and_those_of_others_stay() {
+    let by_rule = |path: &TreePath, _: bool| path.name().ends_with(b".log");
+    let options = PlanOptions {
+        excluded: vec![path("cache")],
+        is_excluded: Some(&by_rule),
+        others: vec![path("theirs")],
+        ..PlanOptions::default()
+    };
+    assert_eq!(
+        planned("a.log=1 theirs=1 b=1", "a.log=1 theirs=1 b=1 cache/x=1", "b=2 cache/x=2", &options),
+        (strings(&["replace b"]), strings(&["a.log Excluded", "cache Excluded", "cache/x Blocked", "theirs Others"]))
+    );
+    let forced = PlanOptions { excluded: vec![path("d/cache")], force: true, ..PlanOptions::default() };
+    assert_eq!(planned("d/a=1", "d/a=1", "", &forced), (strings(&["remove d/a"]), strings(&["d NotEmpty"])));
+}
+
+#[test]
+fn within_touches_nothing_else_and_makes_the_way_there() {
+    let options = PlanOptions { within: vec![path("d/e")], ..PlanOptions::default() };
+    assert_eq!(
+        planned("a=1", "a=1", "a=2 d/e/f=2 d/g=2", &options),
+        (strings(&["create d", "create d/e", "create d/e/f"]), strings(&[]))
+    );
+}
+
+#[test]
+fn what_could_not_be_read_stays() {
+    let mut unread = listing("a=1 d/");
+    let entries = unread.iter().cloned().map(|(path, mut entry)| {
+        if path.name() == b"d" {
+            entry.content = Content::Unread(crate::tree::EntryType::Directory);
+        }
+        (path, entry)
+    });
+    unread = Listing::new(entries.collect());
+    // Children of a directory that could not be read are not in the tree, and are not gone for that.
+    let found = plan(&listing("a=1 d/x=1"), &listing("a=1 d/x=1"), &unread, &PlanOptions::default());
+    assert!(shown(&found).1.contains(&"d Unread".to_owned()));
+    assert!(!found.actions.iter().any(|action| action.path() == &path("d/x")), "{found:?}");
+}
+
+#[test]
+fn a_change_of_mode_alone_is_set_and_anothers_is_kept() {
+    let with_mode = |mode| {
+        let listing = listing("a=1");
+        Listing::new(
+            listing
+                .iter()
+                .cloned()
+                .map(|(path, mut entry)| {
+                    if path.name() == b"a" {
+                        entry.metadata.mode = mode;
+                    }
+                    (path, entry)
+                })
+                .collect(),
+        )
+    };
+    let default = PlanOptions::default();
+    assert_eq!(shown(&plan(&with_mode(0o644), &with_mode(0o644), &with_mode(0o600), &default)).0, ["set a"]);
+    assert_eq!(shown(&plan(&with_mode(0o755), &with_mode(0o644), &with_mode(0o600), &default)).1, ["a Changed"]);
+}
+
+type Model = BTreeMap<TreePath, Entry>;
+
+fn apply(model: &mut Model, action: &Action) {
+    match action {
+        Action::Create { path, entry } => assert!(model.insert(path.clone(), entry.clone()).is_none()),
+        Action::Replace { path, entry, was } | Action::SetMetadata { path, entry, was } => {
+            assert!(model.insert(path.clone(), entry.clone()).unwrap().content.is_same(&was.content));
+            if removes_directory(action) {
+                assert!(!model.keys().any(|other| other != path && other.is_within(path)), "{path} is not empty");
+            }
+        }
+        Action::Remove { path, .. } => {
+            assert!(model.remove(path).is_some());
+            assert!(!model.keys().any(|other| other.is_within(path)), "{path} is not empty");
+        }
+    }
+    if let Some(parent) = action.path().parent() {
+        assert!(is_directory(model.get(&parent)), "{} has no directory", action.path());
+    }
+}
+
+fn any_listing() -> impl Strategy<Value = Listing> {
+    let words = prop::collection::vec(prop::sample::select(vec!["a", "b", "d", "d/a", "d/b", "d/e", "d/e/f"]), 0..6);
+    (words, prop::collection::vec(0_u8..4, 6)).prop_map(|(names, bytes)| {
+        let mut files: BTreeMap<&str, u8> = BTreeMap::new();
+        for (name, byte) in names.into_iter().zip(bytes) {
+            let clash =
+                files.keys().any(|other| path(name).is_within(&path(other)) || path(other).is_within(&path(name)));
+            if !clash {
+                files.insert(name, byte);
+            }
+        }
+        let words: Vec<String> = files.iter().map(|(name, byte)| format!("{name}={byte}")).collect();
+        listing(&words.join(" "))
+    })
+}
+
+fn model(listing: &Listing) -> Model {
+    listing.iter().cloned().collect()
+}
+
+fn listed(model: &Model) -> Listing {
+    Listing::new(model.clone().into_iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn nobodys_work_is_lost(current in any_listing(), base in any_listing(), target in any_listing(), force: bool) {
+        let options = PlanOptions { force, ..PlanOptions::default() };
+        let found = plan(&current, &base, &target, &options);
+        let mut after = model(&current);
+        found.actions.iter().for_each(|action| apply(&mut after, action));
+        for (path, entry) in &current {
+            if is_directory(Some(entry)) { continue }
+            let known = [&base, &target].iter().any(|listing| listing.get(path).is_some_and(|e| e.content == entry.content));
+            let named = [&base, &target].iter().any(|listing| listing.get(path).is_some());
+            if !(known || force && named) {
+                prop_assert_eq!(after.get(path), Some(entry), "{} was lost", path);
+            }
+        }
+    }
+
+    #[test]
+    fn a_directory_as_in_base_becomes_the_target(base in any_listing(), target in any_listing()) {
+        let found = plan(&base, &base, &target, &PlanOptions::default());
+        let mut after = model(&base);
+        found.actions.iter().for_each(|action| apply(&mut after, action));
+        prop_assert!(found.kept.is_empty());
+        prop_assert_eq!(listed(&after), target);
+    }
+
+    #[test]
+    fn a_restore_that_died_is_rolled_forward_by_planning_again(
+        current in any_listing(), base in any_listing(), target in any_listing(), done in 0_usize..8,
+    ) {
+        let options = PlanOptions::default();
+        let found = plan(&current, &base, &target, &options);
+        let mut whole = model(&current);
+        found.actions.iter().for_each(|action| apply(&mut whole, action));
+        let mut half = model(&current);
+        found.actions.iter().take(done).for_each(|action| apply(&mut half, action));
+        let again = plan(&listed(&half), &base, &target, &options);
+        again.actions.iter().for_each(|action| apply(&mut half, action));
+        prop_assert_eq!(listed(&half), listed(&whole));
+        prop_assert!(plan(&listed(&whole), &base, &target, &options).actions.is_empty());
+    }
+}
