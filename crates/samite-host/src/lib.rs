@@ -10,6 +10,7 @@ pub mod mounts;
 pub mod process;
 mod random;
 mod sleep;
+pub mod supervise;
 #[cfg(feature = "testing")]
 mod testing;
 

@@ -1,0 +1,4 @@
+//! What needs real processes.
+
+#[cfg(test)]
+mod supervise;
