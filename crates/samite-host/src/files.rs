@@ -7,10 +7,12 @@
 mod append;
 mod atomic;
 mod lock;
+mod range;
 
 pub use append::AppendFile;
 pub use atomic::{TEMPORARY_SUFFIX, is_temporary, remove_temporaries, replace_and_erase, write_atomic};
 pub use lock::FileLock;
+pub use range::RangeFile;
 
 use samite_model::{Error, Result};
 use std::ffi::OsString;
