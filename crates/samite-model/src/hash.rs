@@ -66,6 +66,37 @@ pub fn commitment(salt: &[u8; 32], payload: &[u8]) -> Commitment {
     Commitment(digest(&[COMMITMENT, salt, payload]))
 }
 
+/// A commitment to a payload that comes in pieces.
+pub struct CommitmentHasher(Context);
+
+impl CommitmentHasher {
+    /// Begins with the salt.
+    pub fn new(salt: &[u8; 32]) -> Self {
+        let mut context = Context::new(&SHA256);
+        context.update(COMMITMENT);
+        context.update(salt);
+        Self(context)
+    }
+
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The commitment to all pieces.
+    pub fn finish(self) -> Commitment {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(self.0.finish().as_ref());
+        Commitment(bytes)
+    }
+}
+
+impl std::fmt::Debug for CommitmentHasher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CommitmentHasher")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +121,14 @@ mod tests {
             commitment(&[7; 32], b"hello").to_string(),
             "000163265310139f823e58cc3b463c53c91e65f3c25f3d330d9e84657fc1179b"
         );
+    }
+
+    #[test]
+    fn pieces_have_the_commitment_of_the_whole() {
+        let mut hasher = CommitmentHasher::new(&[7; 32]);
+        for piece in [b"he".as_slice(), b"", b"llo"] {
+            hasher.update(piece);
+        }
+        assert_eq!(hasher.finish(), commitment(&[7; 32], b"hello"));
     }
 }

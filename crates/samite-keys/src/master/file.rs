@@ -1,0 +1,149 @@
+//! A master key in a file of its own, outside the store.
+
+use super::export;
+use super::records::Records;
+use super::{KeystoreName, Master, epoch_destroyed, wrong_master};
+use crate::crypto::{Secret, random_secret};
+use samite_host::files::{self, FileLock, PRIVATE_FILE};
+use samite_host::{Random, kill_point};
+use samite_model::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Secrets in a file that only its user can read (0600, in a directory of 0700), with a copy of each wrapped keystore
+/// in a directory beside it. Several processes may use it at once.
+pub struct FileMaster {
+    path: PathBuf,
+    random: Arc<dyn Random>,
+}
+
+impl FileMaster {
+    /// The master in this file, which is made when the first keystore is.
+    pub fn new(path: impl Into<PathBuf>, random: Arc<dyn Random>) -> Self {
+        Self { path: path.into(), random }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the secrets of an [export](Master::export) into this master. A keystore that it knows already keeps what
+    /// it has, so that an older export does not bring back what was destroyed. Returns how many keystores were new.
+    ///
+    /// # Errors
+    /// `denied` (`wrong_passphrase`) when the passphrase does not open it or it was changed, `corrupt` when it is no
+    /// export; and as for writing the file.
+    pub fn import(&self, exported: &[u8], passphrase: &str) -> Result<usize> {
+        let imported = Records::decode(&export::open(exported, passphrase)?, "the exported key")?;
+        let _lock = self.lock()?;
+        let mut records = self.read()?;
+        let before = records.0.len();
+        for (name, record) in imported.0 {
+            records.0.entry(name).or_insert(record);
+        }
+        let added = records.0.len() - before;
+        if added > 0 {
+            self.write(&records)?;
+        }
+        Ok(added)
+    }
+
+    fn lock(&self) -> Result<FileLock> {
+        if let Some(parent) = self.path.parent() {
+            files::create_private_dir(parent)?;
+        }
+        FileLock::acquire(&self.path.with_extension("lock"))
+    }
+
+    fn read(&self) -> Result<Records> {
+        let Some(bytes) = files::read_if_exists(&self.path)?.map(Zeroizing::new) else {
+            return Ok(Records::default());
+        };
+        if files::mode(&self.path)? & 0o077 != 0 {
+            return Err(Error::denied(
+                "master_exposed",
+                format!("others may read the master key in {}", self.path.display()),
+            )
+            .hint(format!("chmod 600 {}", self.path.display())));
+        }
+        Records::decode(&bytes, &self.describe())
+    }
+
+    fn write(&self, records: &Records) -> Result<()> {
+        files::write_atomic(&self.path, &records.encode(), PRIVATE_FILE)
+    }
+
+    fn copy_path(&self, keystore: &KeystoreName) -> PathBuf {
+        self.path.with_extension("copies").join(keystore.to_string())
+    }
+}
+
+impl std::fmt::Debug for FileMaster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FileMaster({})", self.path.display())
+    }
+}
+
+impl Master for FileMaster {
+    fn secret(&self, keystore: &KeystoreName, epoch: u64) -> Result<Secret> {
+        let records = self.read()?;
+        let record = records.0.get(keystore).ok_or_else(|| wrong_master(self, keystore))?;
+        match record.secrets.get(&epoch) {
+            Some(secret) => Ok(secret.clone()),
+            None if epoch <= record.latest => Err(epoch_destroyed(keystore, epoch)),
+            None => Err(wrong_master(self, keystore)),
+        }
+    }
+
+    fn create_epoch(&self, keystore: &KeystoreName) -> Result<u64> {
+        let _lock = self.lock()?;
+        let mut records = self.read()?;
+        let record = records.0.entry(keystore.clone()).or_default();
+        record.latest += 1;
+        let epoch = record.latest;
+        record.secrets.insert(epoch, random_secret(&*self.random)?);
+        self.write(&records)?;
+        Ok(epoch)
+    }
+
+    fn can_destroy(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn destroy_epoch(&self, keystore: &KeystoreName, epoch: u64) -> Result<()> {
+        let _lock = self.lock()?;
+        let mut records = self.read()?;
+        let record = records.0.get_mut(keystore).ok_or_else(|| wrong_master(self, keystore))?;
+        if record.secrets.remove(&epoch).is_none() {
+            return Ok(());
+        }
+        kill_point("keys.master.before_destroy");
+        files::replace_and_erase(&self.path, &records.encode(), PRIVATE_FILE)
+    }
+
+    fn store_copy(&self, keystore: &KeystoreName, wrapped: &[u8]) -> Result<()> {
+        let path = self.copy_path(keystore);
+        if let Some(parent) = path.parent() {
+            files::create_private_dir(parent)?;
+        }
+        files::write_atomic(&path, wrapped, PRIVATE_FILE)
+    }
+
+    fn load_copy(&self, keystore: &KeystoreName) -> Result<Option<Vec<u8>>> {
+        files::read_if_exists(&self.copy_path(keystore))
+    }
+
+    fn describe(&self) -> String {
+        format!("the file {}", self.path.display())
+    }
+
+    fn export(&self, passphrase: &str) -> Result<Vec<u8>> {
+        let records = self.read()?;
+        if records.0.is_empty() {
+            return Err(Error::not_found("no_master", format!("there is no master key in {}", self.path.display())));
+        }
+        export::seal(&records.encode(), passphrase, &*self.random)
+    }
+}
