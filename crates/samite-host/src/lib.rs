@@ -9,6 +9,7 @@ mod kill;
 pub mod mounts;
 pub mod process;
 mod random;
+mod shared_log;
 mod sleep;
 pub mod supervise;
 #[cfg(feature = "testing")]
@@ -17,6 +18,7 @@ mod testing;
 pub use clock::{Clock, SystemClock};
 pub use kill::kill_point;
 pub use random::{Random, SystemRandomness, random_id};
+pub use shared_log::{LockedLog, SharedLog};
 pub use sleep::{Sleep, Sleeping, SystemSleep};
 #[cfg(feature = "testing")]
 pub use testing::{SeededRandom, TestClock};

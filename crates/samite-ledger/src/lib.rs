@@ -8,6 +8,7 @@ mod block_index;
 mod commit;
 mod ledger;
 mod memory;
+mod sqlite;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -20,3 +21,4 @@ pub use ledger::{
     Register, Row, RowQuery, StoredEntry,
 };
 pub use memory::MemoryLedger;
+pub use sqlite::{Damage, JournalSize, Lost, OpenOptions, SqliteLedger, Statistics};

@@ -3,7 +3,7 @@
 mod blocks;
 mod commit;
 mod lease;
-mod refusal;
+pub(crate) mod refusal;
 mod retire;
 mod state;
 #[cfg(feature = "testing")]

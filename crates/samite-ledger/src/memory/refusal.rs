@@ -2,20 +2,20 @@
 
 use samite_model::{BlockId, Error, JournalId, KeyId, PackId, PinId};
 
-pub(super) fn no_journal(journal: JournalId) -> Error {
+pub(crate) fn no_journal(journal: JournalId) -> Error {
     Error::not_found("no_journal", format!("there is no journal {journal}")).hint("list the journals")
 }
 
-pub(super) fn journal_exists(journal: JournalId) -> Error {
+pub(crate) fn journal_exists(journal: JournalId) -> Error {
     Error::conflict("journal_exists", format!("journal {journal} exists already"))
 }
 
-pub(super) fn journal_closed(journal: JournalId) -> Error {
+pub(crate) fn journal_closed(journal: JournalId) -> Error {
     Error::conflict("journal_closed", format!("journal {journal} was deleted and takes no entries"))
         .hint("fork it at an entry that was kept")
 }
 
-pub(super) fn fork_point(parent: JournalId, seq: u64, first: u64, head: u64) -> Error {
+pub(crate) fn fork_point(parent: JournalId, seq: u64, first: u64, head: u64) -> Error {
     Error::invalid(
         "fork_point",
         format!("journal {parent} has no entry of its own at {seq}: its own entries are {first} to {head}"),
@@ -23,17 +23,17 @@ pub(super) fn fork_point(parent: JournalId, seq: u64, first: u64, head: u64) -> 
     .hint("fork the journal that the entry is stored in")
 }
 
-pub(super) fn head_moved(journal: JournalId, head: u64, expected: u64) -> Error {
+pub(crate) fn head_moved(journal: JournalId, head: u64, expected: u64) -> Error {
     Error::conflict("head_moved", format!("journal {journal} is at {head}, not at {expected}"))
         .hint("read the new entries, then decide again")
 }
 
-pub(super) fn epoch_passed(journal: JournalId, epoch: u64, expected: u64) -> Error {
+pub(crate) fn epoch_passed(journal: JournalId, epoch: u64, expected: u64) -> Error {
     Error::fenced("epoch_passed", format!("journal {journal} is in epoch {epoch}, not in {expected}"))
         .hint("another writer took over: stop writing")
 }
 
-pub(super) fn row_exists(journal: JournalId, kind: u16, at: JournalId, seq: u64) -> Error {
+pub(crate) fn row_exists(journal: JournalId, kind: u16, at: JournalId, seq: u64) -> Error {
     Error::conflict(
         "row_exists",
         format!("the ancestry of journal {journal} has the row of kind {kind} already, at {at}@{seq}"),
@@ -41,7 +41,7 @@ pub(super) fn row_exists(journal: JournalId, kind: u16, at: JournalId, seq: u64)
     .hint("read the row and compare")
 }
 
-pub(super) fn registers_moved(journal: JournalId, version: u64, expected: u64) -> Error {
+pub(crate) fn registers_moved(journal: JournalId, version: u64, expected: u64) -> Error {
     Error::conflict(
         "registers_moved",
         format!("the registers of journal {journal} are at version {version}, not at {expected}"),
@@ -49,35 +49,35 @@ pub(super) fn registers_moved(journal: JournalId, version: u64, expected: u64) -
     .hint("read the registers again, then decide again")
 }
 
-pub(super) fn key_destroyed(key: KeyId) -> Error {
+pub(crate) fn key_destroyed(key: KeyId) -> Error {
     Error::denied("key_destroyed", format!("key {key} was destroyed"))
         .hint("the data subject was erased; read the keystore again")
 }
 
-pub(super) fn pin_lapsed(pin: PinId) -> Error {
+pub(crate) fn pin_lapsed(pin: PinId) -> Error {
     Error::conflict("pin_lapsed", format!("pin {pin} is no longer recorded"))
         .hint("pin again and look for the blocks again")
 }
 
-pub(super) fn pin_live(pin: PinId) -> Error {
+pub(crate) fn pin_live(pin: PinId) -> Error {
     Error::conflict("pin_live", format!("pin {pin} keeps what is to be collected")).hint("read the pins and mark again")
 }
 
-pub(super) fn block_dying(block: BlockId) -> Error {
+pub(crate) fn block_dying(block: BlockId) -> Error {
     Error::conflict("blocks_dying", format!("block {block} is unknown or its pack is dying"))
         .hint("store the block again")
 }
 
-pub(super) fn pack_dying(pack: PackId) -> Error {
+pub(crate) fn pack_dying(pack: PackId) -> Error {
     Error::conflict("blocks_dying", format!("pack {pack} is unknown or dying")).hint("write another pack")
 }
 
-pub(super) fn pack_live(pack: PackId) -> Error {
+pub(crate) fn pack_live(pack: PackId) -> Error {
     Error::invalid("pack_live", format!("pack {pack} is live and cannot be forgotten"))
         .hint("mark it dying first, in a collection of its own")
 }
 
-pub(super) fn fork_depends(journal: JournalId, keep_to: u64, fork: JournalId, seq: u64) -> Error {
+pub(crate) fn fork_depends(journal: JournalId, keep_to: u64, fork: JournalId, seq: u64) -> Error {
     Error::conflict(
         "fork_depends",
         format!("journal {journal} cannot be cut after {keep_to}: journal {fork} was forked from it at {seq}"),
@@ -85,12 +85,12 @@ pub(super) fn fork_depends(journal: JournalId, keep_to: u64, fork: JournalId, se
     .hint(format!("keep it up to {seq}, or delete the fork first"))
 }
 
-pub(super) fn link_moved(journal: JournalId) -> Error {
+pub(crate) fn link_moved(journal: JournalId) -> Error {
     Error::conflict("head_moved", format!("the head of journal {journal} moved since it was marked from"))
         .hint("mark again")
 }
 
-pub(super) fn unreadable(journal: JournalId, seq: u64) -> Error {
+pub(crate) fn unreadable(journal: JournalId, seq: u64) -> Error {
     Error::corrupt("unreadable_entry", format!("the stored bytes of entry {seq} of journal {journal} cannot be read"))
         .hint("run verify; what is intact can still be read")
 }

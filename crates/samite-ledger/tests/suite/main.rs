@@ -1,3 +1,4 @@
 //! The tests of the ledgers.
 
 mod memory;
+mod sqlite_conformance;

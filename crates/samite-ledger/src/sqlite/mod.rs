@@ -1,0 +1,299 @@
+//! A ledger in an SQLite database.
+//!
+//! One thread writes: it commits whatever waits as one transaction and answers after the sync. A few threads read.
+//! Several processes may have one ledger open; SQLite's locks order their commits, and nothing that can change is
+//! remembered between transactions.
+
+mod blocks_read;
+mod blocks_write;
+mod commit;
+mod connection;
+mod failure;
+mod guards;
+mod high_water;
+mod journal_row;
+mod lease;
+mod maintain;
+mod number;
+mod open;
+mod read;
+mod readers;
+mod retire;
+mod schema;
+mod wait;
+mod work;
+mod writer;
+
+use crate::{
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, LeaseOutcome,
+    LeaseRequest, Ledger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+};
+use async_trait::async_trait;
+use failure::{closed, outcome_unknown};
+use futures_channel::oneshot;
+use futures_lite::FutureExt as _;
+use readers::Readers;
+use samite_host::Sleep;
+use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Result};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use wait::Waiting;
+use writer::{Job, Message, Outcome, Request, Writer};
+
+pub use high_water::Lost;
+pub use maintain::{Damage, JournalSize, Statistics};
+pub use open::OpenOptions;
+
+/// How many requests wait for the writer before callers wait to ask.
+const QUEUE: usize = 1_024;
+
+/// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger.
+///
+/// The files of a ledger that is open must not be copied; [`SqliteLedger::backup_to`] makes a copy that is whole.
+#[derive(Clone)]
+pub struct SqliteLedger {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    /// None for a ledger that is only read.
+    writer: Option<async_channel::Sender<Message>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    readers: Readers,
+    waiters: Arc<Waiting>,
+    sleep: Arc<dyn Sleep>,
+    lost: Mutex<Vec<Lost>>,
+}
+
+impl std::fmt::Debug for SqliteLedger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqliteLedger").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}
+
+impl SqliteLedger {
+    /// Opens a ledger, or makes one.
+    ///
+    /// # Errors
+    /// `not_found` (`no_ledger`); `invalid` (`network_file_system`, `newer_format`); `corrupt` (`not_a_ledger`,
+    /// `damaged`), or `ledger_behind` when acknowledged entries are no longer there, with the range of each journal;
+    /// `denied` or `unavailable` as the operating system answers.
+    pub fn open(options: OpenOptions) -> Result<Self> {
+        let opened = open::open(&options)?;
+        let waiters = Arc::new(Waiting::default());
+        let (writer, thread) = match opened.writing {
+            None => (None, None),
+            Some(writing) => {
+                let (sender, receiver) = async_channel::bounded(QUEUE);
+                let writer = Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters));
+                let thread = std::thread::Builder::new()
+                    .name("ledger-writer".into())
+                    .spawn(move || writer.run(&receiver))
+                    .map_err(|error| {
+                        Error::unavailable("no_thread", "no thread can be started to write").because(error)
+                    })?;
+                (Some(sender), Some(thread))
+            }
+        };
+        Ok(Self {
+            shared: Arc::new(Shared {
+                readers: Readers::new(options.path.clone(), opened.immutable),
+                path: options.path,
+                writer,
+                thread: Mutex::new(thread),
+                waiters,
+                sleep: options.sleep,
+                lost: Mutex::new(opened.lost),
+            }),
+        })
+    }
+
+    /// Whether it is only read: opened so, or on a file system that cannot be written.
+    pub fn is_read_only(&self) -> bool {
+        self.shared.writer.is_none()
+    }
+
+    /// What was acknowledged and is no longer there, when it was opened although something is. Until
+    /// [`SqliteLedger::accept_loss`] it is only read.
+    pub fn lost(&self) -> Vec<Lost> {
+        self.shared.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes what is there for all there was, and returns what was lost. From then on the ledger can be written.
+    ///
+    /// # Errors
+    /// `unavailable` when the ledger cannot be written.
+    pub async fn accept_loss(&self) -> Result<Vec<Lost>> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Message::AcceptLoss(reply)).await?;
+        let lost = answer.await.map_err(|_| closed())??;
+        self.shared.lost.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(lost)
+    }
+
+    /// Moves SQLite's log into the database and empties it: what was deleted before is then nowhere on the disk.
+    ///
+    /// # Errors
+    /// `unavailable` (`busy`) while another process reads or writes.
+    pub async fn checkpoint(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Message::Checkpoint(reply)).await?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Closes all handles on the ledger after what is under way; later calls are `unavailable` (`closed`). When this
+    /// returns, this process has no file of it open.
+    pub async fn close(&self) {
+        if let Some(writer) = &self.shared.writer {
+            // When it is closed already, so much the better.
+            let _ = writer.send(Message::Stop).await;
+        }
+        let thread = self.shared.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        self.shared.readers.close();
+        self.shared.waiters.wake();
+    }
+
+    async fn tell(&self, message: Message) -> Result<()> {
+        let Some(writer) = &self.shared.writer else {
+            let path = self.shared.path.display();
+            return Err(Error::unavailable("read_only", format!("the ledger {path} is open for reading only"))
+                .hint("open it for writing, on a file system that can be written"));
+        };
+        writer.send(message).await.map_err(|_| closed())
+    }
+
+    async fn request(&self, request: Request) -> Result<Outcome> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Message::Job(Box::new(Job { request, reply }))).await?;
+        // A writer that is gone before it answered may have committed.
+        answer.await.map_err(|_| outcome_unknown())?
+    }
+
+    async fn done(&self, request: Request) -> Result<()> {
+        self.request(request).await.map(|_| ())
+    }
+}
+
+#[async_trait]
+impl Ledger for SqliteLedger {
+    async fn commit(&self, commit: Commit) -> Result<Receipt> {
+        match self.request(Request::Commit(commit)).await? {
+            Outcome::Committed(receipt) => Ok(receipt),
+            Outcome::Leased(_) | Outcome::Done => Err(outcome_unknown()),
+        }
+    }
+
+    async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {
+        let found = self.shared.readers.read("read a journal", move |database| {
+            Ok(journal_row::load(database, journal)?.map(|journal| journal.state))
+        });
+        found.await
+    }
+
+    async fn journals(&self, filter: JournalFilter) -> Result<Vec<JournalState>> {
+        let found = self.shared.readers.read("list journals", move |database| {
+            Ok(journal_row::list(database, &filter)?.into_iter().map(|journal| journal.state).collect())
+        });
+        found.await
+    }
+
+    async fn read(&self, read: Read) -> Result<Vec<StoredEntry>> {
+        self.shared.readers.read("read entries", move |database| read::entries(database, &read)).await
+    }
+
+    async fn rows(&self, query: RowQuery) -> Result<Vec<Row>> {
+        self.shared.readers.read("read rows", move |database| read::rows(database, &query)).await
+    }
+
+    async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
+        self.shared.readers.read("read registers", move |database| read::registers(database, journal)).await
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
+        match self.request(Request::Lease(request)).await? {
+            Outcome::Leased(outcome) => Ok(outcome),
+            Outcome::Committed(_) | Outcome::Done => Err(outcome_unknown()),
+        }
+    }
+
+    async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {
+        let mut time = self.shared.sleep.sleep(milliseconds.saturating_mul(1_000_000));
+        loop {
+            let seen = self.shared.waiters.groups();
+            let head = self.shared.readers.read("wait for a journal", move |database| {
+                read::journal(database, journal).map(|journal| journal.state.head)
+            });
+            let head = head.await?;
+            if head > after {
+                return Ok(head);
+            }
+            let changed = async {
+                self.shared.waiters.changed(seen).await;
+                false
+            };
+            let look = async {
+                self.shared.sleep.sleep(wait::LOOK).await;
+                false
+            };
+            let over = async {
+                (&mut time).await;
+                true
+            };
+            if changed.or(over).or(look).await {
+                return Ok(head);
+            }
+        }
+    }
+
+    async fn replace_views(&self, generation: Vec<Generation>) -> Result<()> {
+        self.done(Request::ReplaceViews(generation)).await
+    }
+
+    async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
+        self.done(Request::Delete(journal, keep_to)).await
+    }
+
+    async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
+        self.done(Request::DestroyKeys(keys)).await
+    }
+}
+
+#[async_trait]
+impl BlockIndex for SqliteLedger {
+    async fn find_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<BlockPlace>>> {
+        self.shared.readers.read("find blocks", move |database| blocks_read::find(database, &blocks)).await
+    }
+
+    async fn inline_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<Vec<u8>>>> {
+        self.shared.readers.read("read blocks", move |database| blocks_read::inline(database, &blocks)).await
+    }
+
+    async fn pin(&self, pin: Pin) -> Result<()> {
+        self.done(Request::Pin(pin)).await
+    }
+
+    async fn unpin(&self, pin: PinId) -> Result<()> {
+        self.done(Request::Unpin(pin)).await
+    }
+
+    async fn pins(&self, now: i64) -> Result<Vec<Pin>> {
+        self.shared.readers.read("read pins", move |database| blocks_read::pins(database, now)).await
+    }
+
+    async fn packs(&self) -> Result<Vec<PackRow>> {
+        self.shared.readers.read("list packs", blocks_read::packs).await
+    }
+
+    async fn blocks(&self, after: Option<BlockId>, limit: usize) -> Result<Vec<BlockRow>> {
+        self.shared.readers.read("list blocks", move |database| blocks_read::list(database, after, limit)).await
+    }
+
+    async fn collect(&self, collection: Collection) -> Result<()> {
+        self.done(Request::Collect(collection)).await
+    }
+}

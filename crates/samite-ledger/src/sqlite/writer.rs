@@ -1,0 +1,297 @@
+//! The thread that writes: it takes whatever waits, commits it as one transaction, and only then answers.
+
+use super::failure::{Failure, closed, explain, leaves_outcome_open, outcome_unknown};
+use super::high_water::{self, Lost, Mark};
+use super::open::Writing;
+use super::wait::Waiting;
+use super::work::{Memo, Work};
+use crate::{Collection, Commit, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
+use futures_channel::oneshot;
+use rusqlite::Connection;
+use samite_host::kill_point;
+use samite_model::{Error, JournalId, KeyId, PinId, Result};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// How many requests share a transaction, and so a sync.
+const GROUP: usize = 256;
+/// How many pages of SQLite's log are moved into the database at once: 8 MiB.
+const CHECKPOINT_PAGES: i64 = 2_000;
+
+/// What a caller wants written.
+pub(super) enum Request {
+    Commit(Commit),
+    Lease(LeaseRequest),
+    ReplaceViews(Vec<Generation>),
+    Delete(JournalId, u64),
+    DestroyKeys(Vec<KeyId>),
+    Pin(Pin),
+    Unpin(PinId),
+    Collect(Collection),
+}
+
+/// What came of it.
+pub(super) enum Outcome {
+    Committed(Receipt),
+    Leased(LeaseOutcome),
+    Done,
+}
+
+pub(super) struct Job {
+    pub(super) request: Request,
+    pub(super) reply: oneshot::Sender<Result<Outcome>>,
+}
+
+pub(super) enum Message {
+    Job(Box<Job>),
+    /// Moves the log into the database and empties it.
+    Checkpoint(oneshot::Sender<Result<()>>),
+    /// Takes what is there for all there was.
+    AcceptLoss(oneshot::Sender<Result<Vec<Lost>>>),
+    Stop,
+}
+
+pub(super) struct Writer {
+    path: PathBuf,
+    writing: Writing,
+    memo: Memo,
+    waiters: Arc<Waiting>,
+    lost: Vec<Lost>,
+    /// At how many pages of the log to try the next checkpoint.
+    checkpoint_at: i64,
+}
+
+/// Why a transaction was not committed.
+enum Undone {
+    /// It was rolled back.
+    RolledBack(rusqlite::Error),
+    /// Nobody can say.
+    Unknown(rusqlite::Error),
+}
+
+impl Writer {
+    pub(super) fn new(path: PathBuf, writing: Writing, lost: Vec<Lost>, waiters: Arc<Waiting>) -> Self {
+        Self { path, writing, memo: Memo::default(), waiters, lost, checkpoint_at: CHECKPOINT_PAGES }
+    }
+
+    /// Serves until it is told to stop or nobody can ask any more.
+    pub(super) fn run(mut self, queue: &async_channel::Receiver<Message>) {
+        let mut jobs = Vec::with_capacity(GROUP);
+        while let Ok(first) = queue.recv_blocking() {
+            let mut message = Some(first);
+            while let Some(Message::Job(job)) = message {
+                jobs.push(*job);
+                message = if jobs.len() < GROUP { queue.try_recv().ok() } else { None };
+            }
+            if !jobs.is_empty() {
+                self.serve(&mut jobs);
+                self.checkpoint_when_due();
+            }
+            match message {
+                Some(Message::Checkpoint(reply)) => {
+                    let _ = reply.send(self.checkpoint());
+                }
+                Some(Message::AcceptLoss(reply)) => {
+                    let _ = reply.send(self.accept_loss());
+                }
+                Some(Message::Stop) => break,
+                Some(Message::Job(_)) | None => {}
+            }
+        }
+        queue.close();
+        // What came after the stop gets an answer too.
+        while let Ok(message) = queue.try_recv() {
+            if let Message::Job(job) = message {
+                let _ = job.reply.send(Err(closed()));
+            }
+        }
+    }
+
+    fn serve(&mut self, jobs: &mut Vec<Job>) {
+        if !self.lost.is_empty() {
+            for job in jobs.drain(..) {
+                let _ = job.reply.send(Err(high_water::behind(&self.path, &self.lost)));
+            }
+            return;
+        }
+        let requests: Vec<&Request> = jobs.iter().map(|job| &job.request).collect();
+        let results = match self.transact(&requests) {
+            Ok(results) => results,
+            // What breaks one must not break the others.
+            Err(Undone::RolledBack(_)) if requests.len() > 1 => {
+                requests.iter().map(|request| self.transact_alone(request)).collect()
+            }
+            Err(Undone::RolledBack(error)) => vec![Err(explain(error, "commit"))],
+            Err(Undone::Unknown(error)) => {
+                let message = error.to_string();
+                requests.iter().map(|_| Err(outcome_unknown().because(message.clone()))).collect()
+            }
+        };
+        self.waiters.wake();
+        for (job, result) in jobs.drain(..).zip(results) {
+            // Whoever asked may no longer wait for it.
+            let _ = job.reply.send(result);
+        }
+    }
+
+    fn transact_alone(&mut self, request: &Request) -> Result<Outcome> {
+        match self.transact(&[request]) {
+            Ok(mut results) => results.pop().unwrap_or_else(|| Err(outcome_unknown())),
+            Err(Undone::RolledBack(error)) => Err(explain(error, "commit")),
+            Err(Undone::Unknown(error)) => Err(outcome_unknown().because(error)),
+        }
+    }
+
+    /// One transaction for all requests. Those that are refused have written nothing; the others are durable when this
+    /// returns.
+    fn transact(&mut self, requests: &[&Request]) -> std::result::Result<Vec<Result<Outcome>>, Undone> {
+        let database = &self.writing.connection.database;
+        kill_point("ledger.before_begin");
+        execute(database, "BEGIN IMMEDIATE").map_err(Undone::RolledBack)?;
+        kill_point("ledger.after_begin");
+        let (results, marks) = match apply_all(database, &mut self.memo, requests) {
+            Ok(applied) => applied,
+            Err(error) => {
+                self.memo.clear();
+                return Err(match roll_back(database) {
+                    Ok(()) => Undone::RolledBack(error),
+                    Err(error) => Undone::Unknown(error),
+                });
+            }
+        };
+        let Some(marks) = marks else {
+            return match roll_back(database) {
+                Ok(()) => Ok(results),
+                Err(error) => Err(Undone::RolledBack(error)),
+            };
+        };
+        kill_point("ledger.before_commit");
+        if let Err(error) = execute(database, "COMMIT") {
+            self.memo.clear();
+            let open = leaves_outcome_open(&error);
+            return Err(match roll_back(database) {
+                Ok(()) if !open => Undone::RolledBack(error),
+                _ => Undone::Unknown(error),
+            });
+        }
+        kill_point("ledger.after_commit");
+        if !marks.is_empty() {
+            // The commit is durable whatever becomes of this: a record that is missing only says less.
+            let _ = self.writing.log.append(&high_water::encode(&marks));
+        }
+        kill_point("ledger.after_high_water");
+        Ok(results)
+    }
+
+    fn checkpoint_when_due(&mut self) {
+        let pages = self.writing.connection.log_pages.load(Ordering::Relaxed);
+        if pages < self.checkpoint_at {
+            return;
+        }
+        kill_point("ledger.before_checkpoint");
+        // What does not work now works later: the log is as good as the database until then.
+        let moved = checkpoint(&self.writing.connection.database, "PASSIVE");
+        kill_point("ledger.in_checkpoint");
+        if matches!(moved, Ok(true)) {
+            self.checkpoint_at = CHECKPOINT_PAGES;
+            let _ = self.fold();
+        } else {
+            self.checkpoint_at = pages.saturating_add(CHECKPOINT_PAGES / 4);
+        }
+        kill_point("ledger.after_checkpoint");
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        if !self.lost.is_empty() {
+            return Err(high_water::behind(&self.path, &self.lost));
+        }
+        match checkpoint(&self.writing.connection.database, "TRUNCATE") {
+            Ok(true) => self.fold(),
+            Ok(false) => {
+                Err(Error::unavailable("busy", "checkpoint: another process is using the ledger").hint("try again"))
+            }
+            Err(error) => Err(explain(error, "checkpoint")),
+        }
+    }
+
+    /// Writes the high-water file anew, with fewer records.
+    fn fold(&mut self) -> Result<()> {
+        let mut locked = self.writing.log.lock()?;
+        let marks = high_water::decode(&locked.read()?);
+        kill_point("ledger.in_fold");
+        locked.replace(&high_water::encode(&high_water::fold(&marks)))
+    }
+
+    fn accept_loss(&mut self) -> Result<Vec<Lost>> {
+        let database = &self.writing.connection.database;
+        let doing = "accept the loss";
+        execute(database, "BEGIN IMMEDIATE").map_err(|error| explain(error, doing))?;
+        let accepted = (|| {
+            let mut locked = self.writing.log.lock()?;
+            let marks = high_water::decode(&locked.read()?);
+            let failed = |error| explain(error, doing);
+            let lost = high_water::compare(database, &marks).map_err(failed)?;
+            let count = high_water::changes(database).map_err(failed)?;
+            locked.replace(&high_water::encode(&[Mark::Changes { count }]))?;
+            Ok(lost)
+        })();
+        let ended = roll_back(database).map_err(|error| explain(error, doing));
+        let lost = accepted?;
+        ended?;
+        self.lost.clear();
+        Ok(lost)
+    }
+}
+
+type Applied = (Vec<Result<Outcome>>, Option<Vec<Mark>>);
+
+/// Applies requests in their order; the marks are none when nothing was written.
+fn apply_all(database: &Connection, memo: &mut Memo, requests: &[&Request]) -> rusqlite::Result<Applied> {
+    let mut work = Work::new(database, memo);
+    let mut results = Vec::with_capacity(requests.len());
+    for request in requests {
+        match apply(&mut work, request) {
+            Ok(outcome) => results.push(Ok(outcome)),
+            Err(Failure::Refused(error)) => results.push(Err(error)),
+            Err(Failure::Broken(error)) => return Err(error),
+        }
+        kill_point("ledger.after_insert");
+    }
+    if !work.has_written() {
+        return Ok((results, None));
+    }
+    Ok((results, Some(work.finish()?)))
+}
+
+fn apply(work: &mut Work<'_>, request: &Request) -> std::result::Result<Outcome, Failure> {
+    match request {
+        Request::Commit(commit) => return work.commit(commit).map(Outcome::Committed),
+        Request::Lease(request) => return work.lease(request).map(Outcome::Leased),
+        Request::ReplaceViews(generations) => work.replace_views(generations)?,
+        Request::Delete(journal, keep_to) => work.delete(*journal, *keep_to)?,
+        Request::DestroyKeys(keys) => work.destroy_keys(keys)?,
+        Request::Pin(pin) => work.pin(pin)?,
+        Request::Unpin(pin) => work.drop_pin(*pin)?,
+        Request::Collect(collection) => work.collect(collection)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn execute(database: &Connection, sql: &str) -> rusqlite::Result<()> {
+    database.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+/// Ends a transaction that SQLite has not ended by itself.
+fn roll_back(database: &Connection) -> rusqlite::Result<()> {
+    if database.is_autocommit() { Ok(()) } else { execute(database, "ROLLBACK") }
+}
+
+/// Moves the log into the database; whether all of it was.
+fn checkpoint(database: &Connection, mode: &str) -> rusqlite::Result<bool> {
+    database.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
+        let (busy, pages, moved): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(busy == 0 && pages == moved)
+    })
+}
