@@ -54,6 +54,8 @@ kinds! {
     STEP_ABANDONED = 20, "step_abandoned";
     /// An outcome that came from a fenced writer, kept as evidence.
     STEP_EVIDENCE = 21, "step_evidence";
+    /// Steps that were open at a fork point are in doubt in the child.
+    STEPS_INHERITED = 22, "steps_inherited";
     /// A workspace's tree: this position is a checkpoint.
     TREE = 32, "tree";
     /// A workspace was attached to a branch.

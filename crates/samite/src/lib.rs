@@ -1,1 +1,32 @@
 //! The fabric: sessions, steps, checkpoints, forks, rewind and recovery over journals and workspaces.
+//!
+//! [`Store`] opens where the bytes live; [`Client`] is a store seen by one principal, and everything is asked of it;
+//! [`Writer`] is a client's lease on one branch, and everything is appended through it.
+
+mod branch;
+mod client;
+mod core;
+//pub mod embedded;
+//pub mod fingerprint;
+pub mod import;
+mod log;
+pub mod payload;
+//pub mod probe;
+mod rebuild;
+//pub mod recover;
+//pub mod run;
+mod session;
+mod step;
+//pub mod syntax;
+mod views;
+mod writer;
+
+pub use branch::{Branch, DEFAULT_TREES_KEPT, ForkOptions, ForkReport, LeftBehind, Lifetime};
+pub use client::Client;
+pub use core::{Backends, Store};
+pub use log::{Entry, ReadOptions, Reader};
+pub use session::{NewSession, SessionInfo};
+pub use step::{
+    Begin, Completion, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord,
+};
+pub use writer::{Appended, NewEvent, Writer, WriterOptions};

@@ -1,0 +1,225 @@
+//! Fork and rewind: one pointer each.
+
+use super::{DEFAULT_TREES_KEPT, ForkReport, LeftBehind};
+use crate::client::Client;
+use crate::log::{ReadOptions, Reader};
+use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled};
+use crate::step::StepRecord;
+use crate::views::{self, OpenStep, register};
+use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal};
+use samite_model::step::State;
+use samite_model::{BranchId, EntryKind, JournalId, Position, Result, SessionId, limits};
+
+/// How to fork.
+#[derive(Clone, Debug)]
+pub struct ForkOptions {
+    /// The branch to fork; none means the current one.
+    pub branch: Option<BranchId>,
+    /// The last seq that the new branch inherits; none means the head.
+    pub seq: Option<u64>,
+    /// Why.
+    pub reason: ForkReason,
+    /// A name for the new branch.
+    pub name: Option<String>,
+    /// Keep the workspace trees of the branch that is not current for ever.
+    pub keep: bool,
+}
+
+impl Default for ForkOptions {
+    fn default() -> Self {
+        Self { branch: None, seq: None, reason: ForkReason::Fork, name: None, keep: false }
+    }
+}
+
+const ROUNDS: usize = 8;
+
+impl Client {
+    /// Forks a session: a new branch that inherits everything up to a position. A rewind also makes it current; the
+    /// discarded tail stays and is listed. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `not_found` for an unknown session, branch or position; `conflict` (`journal_closed`) when the branch was
+    /// deleted.
+    pub async fn fork(&self, session: SessionId, options: ForkOptions) -> Result<ForkReport> {
+        if let Some(name) = &options.name {
+            limits::check_name("a branch's name", name)?;
+        }
+        let control = self.control(session).await?;
+        let current = self.current_of(&control).await?;
+        let from = options.branch.unwrap_or(current);
+        let head = self.branch_state(session, from).await?.head;
+        let at = self.position(session, from, options.seq.unwrap_or(head)).await?;
+        let open = self.open_at(at).await?;
+        let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
+        let branch = JournalId(self.core.random_id()?);
+        let rewind = options.reason == ForkReason::Rewind;
+        let trees_until = (!options.keep).then(|| self.core.now().saturating_add(DEFAULT_TREES_KEPT));
+        let forked = BranchForked {
+            branch,
+            at,
+            reason: options.reason,
+            name: options.name,
+            trees_until: if rewind { None } else { trees_until },
+        };
+        let author = self.author(0);
+        for round in 0..ROUNDS {
+            let mut guards = vec![Guard::Open { journal: at.journal }];
+            let mut drafts =
+                vec![self.core.draft(EntryKind::BRANCH_FORKED, &forked, views::branch_forked(&forked))?];
+            let mut previous = current;
+            if rewind {
+                let (version, registers) = self.core.0.ledger.registers(control.id).await?;
+                if let Some(register) = registers.iter().find(|entry| entry.kind == register::CURRENT) {
+                    previous = JournalId::from_slice(&register.value)?;
+                }
+                guards.push(Guard::Registers { journal: control.id, version });
+                let becomes = BranchCurrent { branch, previous, previous_trees_until: trees_until };
+                drafts.push(self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?);
+            }
+            let control_entries = drafts
+                .into_iter()
+                .map(|draft| self.core.seal(control.id, &author, draft))
+                .collect::<Result<Vec<_>>>()?;
+            let mut appends = vec![Append { journal: control.id, entries: control_entries }];
+            if !open.is_empty() {
+                let draft = self.core.draft(
+                    EntryKind::STEPS_INHERITED,
+                    &views::inherited_payload(&open),
+                    views::steps_inherited(&open),
+                )?;
+                appends.push(Append { journal: branch, entries: vec![self.core.seal(branch, &author, draft)?] });
+            }
+            let journal = NewJournal {
+                id: branch,
+                family: session,
+                kind: JournalKind::Branch,
+                owner: self.subject.pseudonym,
+                parent: Some(at),
+            };
+            let commit = Commit { guards, journals: vec![journal], appends, ..Commit::default() };
+            match self.core.0.ledger.commit(commit).await {
+                Ok(_) => {
+                    let mut in_doubt = Vec::new();
+                    for step in &open {
+                        in_doubt.push(self.step_record(step.start, State::InDoubt).await?);
+                    }
+                    return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
+                }
+                Err(error) if error.code() == "registers_moved" && round + 1 < ROUNDS => {}
+                // The acknowledgement was lost, but the branch is there.
+                Err(error) if error.code() == "outcome_unknown" => {
+                    if self.core.0.ledger.journal(branch).await?.is_none() {
+                        return Err(error);
+                    }
+                    let in_doubt = Vec::new();
+                    return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(samite_model::Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
+    }
+
+    /// Makes a branch current again.
+    ///
+    /// # Errors
+    /// `not_found` for an unknown branch; `conflict` when the current branch changes at the same time.
+    pub async fn make_current(&self, session: SessionId, branch: BranchId) -> Result<()> {
+        let control = self.control(session).await?;
+        self.branch_state(session, branch).await?;
+        let previous = self.current_of(&control).await?;
+        if previous == branch {
+            return Ok(());
+        }
+        let (version, _) = self.core.0.ledger.registers(control.id).await?;
+        let until = self.core.now().saturating_add(DEFAULT_TREES_KEPT);
+        let becomes = BranchCurrent { branch, previous, previous_trees_until: Some(until) };
+        let draft = self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?;
+        let entry = self.core.seal(control.id, &self.author(0), draft)?;
+        let commit = Commit {
+            guards: vec![
+                Guard::Registers { journal: control.id, version },
+                Guard::Open { journal: branch },
+            ],
+            appends: vec![Append { journal: control.id, entries: vec![entry] }],
+            ..Commit::default()
+        };
+        self.core.0.ledger.commit(commit).await.map(|_| ())
+    }
+
+    /// The steps that were open at a position: those open now that started by then, and those that ended later.
+    pub(crate) async fn open_at(&self, at: Position) -> Result<Vec<OpenStep>> {
+        let state = self.core.journal(at.journal).await?;
+        let (_, registers) = self.core.0.ledger.registers(at.journal).await?;
+        let mut open = Vec::new();
+        for entry in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
+            let step = OpenStep::decode(at.journal, entry)?;
+            if entry.seq <= at.seq {
+                open.push(step);
+            }
+        }
+        if state.head > at.seq {
+            let options = ReadOptions {
+                from: at.seq + 1,
+                kinds: vec![
+                    EntryKind::STEP_COMPLETED,
+                    EntryKind::STEP_FAILED,
+                    EntryKind::STEP_RESOLVED,
+                    EntryKind::STEP_ABANDONED,
+                ],
+                ..ReadOptions::default()
+            };
+            let later = Position { journal: at.journal, seq: state.head };
+            let mut reader = Reader::new(self.core.clone(), later, options).await?;
+            loop {
+                let page = reader.next().await?;
+                if page.is_empty() {
+                    break;
+                }
+                for entry in page {
+                    let start = match entry.header.kind {
+                        EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => entry.json::<StepEnded>()?.start,
+                        _ => entry.json::<StepSettled>()?.start,
+                    };
+                    if start.journal != at.journal || start.seq <= at.seq {
+                        open.push(self.core.open_step(&state, &self.core.entry_at(start).await?)?);
+                    }
+                }
+            }
+        }
+        Ok(open)
+    }
+
+    /// The steps of a branch after `seq` that touched something outside.
+    pub(crate) async fn left_behind(&self, head: Position, seq: u64) -> Result<Vec<LeftBehind>> {
+        if head.seq <= seq {
+            return Ok(Vec::new());
+        }
+        let mut left = Vec::new();
+        for step in self.steps_between(head, seq + 1).await? {
+            let touches: Vec<String> =
+                step.started.touches.iter().filter(|touch| is_outside(touch)).cloned().collect();
+            if !touches.is_empty() {
+                left.push(LeftBehind { step, touches });
+            }
+        }
+        Ok(left)
+    }
+
+    async fn step_record(&self, start: Position, state: State) -> Result<StepRecord> {
+        let entry = self.core.entry_at(start).await?;
+        Ok(StepRecord {
+            id: entry.header.id,
+            start,
+            started_at: entry.header.time,
+            started: entry.json()?,
+            state,
+            outcome: None,
+        })
+    }
+}
+
+/// Whether a touched resource is outside the workspace.
+fn is_outside(touch: &str) -> bool {
+    !touch.starts_with("file:") && touch != "workspace"
+}

@@ -1,0 +1,159 @@
+//! Branches: the lines of a session, and which of them is current.
+
+mod fork;
+mod lifetime;
+
+use crate::client::Client;
+use crate::payload::{BranchForked, ForkReason};
+use crate::session::branches_of;
+use crate::step::StepRecord;
+use crate::views::register;
+use samite_ledger::{JournalState, JournalStatus};
+use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
+use std::collections::HashMap;
+
+pub use fork::ForkOptions;
+
+/// How long a branch that is not current keeps its workspace trees: 30 days, in nanoseconds.
+pub const DEFAULT_TREES_KEPT: i64 = 30 * 24 * 3600 * 1_000_000_000;
+
+/// How long a branch's workspace trees are kept. Its log always is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// It is current.
+    Current,
+    /// For ever.
+    Kept,
+    /// Until then (ns since 1970).
+    TreesUntil(i64),
+}
+
+/// A branch of a session.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// Its id.
+    pub id: BranchId,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Where it left its parent; none for the first branch.
+    pub forked_at: Option<Position>,
+    /// Why it was made; none for the first branch.
+    pub reason: Option<ForkReason>,
+    /// When, in nanoseconds since 1970; none for the first branch.
+    pub forked_at_time: Option<i64>,
+    /// Its last seq.
+    pub head: u64,
+    /// How long its trees are kept.
+    pub lifetime: Lifetime,
+    /// Whether it was deleted.
+    pub deleted: bool,
+}
+
+/// A step after a fork point that touched something outside, which a fork cannot undo.
+#[derive(Clone, Debug)]
+pub struct LeftBehind {
+    /// The step.
+    pub step: StepRecord,
+    /// What it touched.
+    pub touches: Vec<String>,
+}
+
+/// What a fork or rewind did.
+#[derive(Clone, Debug)]
+pub struct ForkReport {
+    /// The new branch.
+    pub branch: BranchId,
+    /// Where it left.
+    pub at: Position,
+    /// The branch that was current before.
+    pub previous: BranchId,
+    /// Effects after the fork point that stay in the world.
+    pub left_behind: Vec<LeftBehind>,
+    /// Steps that were open at the fork point: in doubt in the new branch.
+    pub in_doubt: Vec<StepRecord>,
+    /// When workspace trees of the branch that is not current may go (ns since 1970).
+    pub trees_until: Option<i64>,
+}
+
+impl Client {
+    /// The branches of a session, in the order in which they were made.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session.
+    pub async fn branches(&self, session: SessionId) -> Result<Vec<Branch>> {
+        let control = self.control(session).await?;
+        let forks = self.forks(&control).await?;
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        let mut current = None;
+        let mut lifetimes = HashMap::new();
+        for entry in &registers {
+            match entry.kind {
+                register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
+                register::LIFETIME => {
+                    let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
+                    lifetimes.insert(JournalId(entry.hash), until);
+                }
+                _ => {}
+            }
+        }
+        let states = self.core.0.ledger.journals(branches_of(session)).await?;
+        Ok(states
+            .into_iter()
+            .map(|state| {
+                let lifetime = if current == Some(state.id) {
+                    Lifetime::Current
+                } else {
+                    lifetimes.get(&state.id).copied().flatten().map_or(Lifetime::Kept, Lifetime::TreesUntil)
+                };
+                let (forked, time) = forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
+                Branch {
+                    id: state.id,
+                    name: forked.and_then(|fork| fork.name.clone()),
+                    forked_at: state.parent,
+                    reason: forked.map(|fork| fork.reason),
+                    forked_at_time: time,
+                    head: state.head,
+                    lifetime,
+                    deleted: state.status == JournalStatus::Deleted,
+                }
+            })
+            .collect())
+    }
+
+    async fn forks(&self, control: &JournalState) -> Result<HashMap<BranchId, (BranchForked, i64)>> {
+        let options = crate::log::ReadOptions { kinds: vec![EntryKind::BRANCH_FORKED], ..Default::default() };
+        let at = Position { journal: control.id, seq: control.head };
+        let entries = crate::log::Reader::new(self.core.clone(), at, options).await?.all().await?;
+        entries
+            .iter()
+            .map(|entry| {
+                let forked: BranchForked = entry.json()?;
+                Ok((forked.branch, (forked, entry.header.time)))
+            })
+            .collect()
+    }
+
+    /// The own entry that `seq` means on a branch: the branch's own, or one that it inherits.
+    ///
+    /// # Errors
+    /// `not_found` when the branch does not reach `seq`.
+    pub async fn position(&self, session: SessionId, branch: BranchId, seq: u64) -> Result<Position> {
+        let state = self.branch_state(session, branch).await?;
+        if seq > state.head {
+            return Err(Error::not_found(
+                "no_position",
+                format!("branch {} of session {} ends at seq {}, before {seq}", branch.short(), session.short(), state.head),
+            )
+            .hint("`samite read SESSION` shows its entries"));
+        }
+        let mut at = Position { journal: branch, seq };
+        loop {
+            let state = self.core.journal(at.journal).await?;
+            match state.parent {
+                // What a fork inherits belongs to its parent.
+                Some(parent) if at.seq <= parent.seq => at = Position { journal: parent.journal, seq: at.seq },
+                _ => return Ok(at),
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What every part of the fabric works with: the backends of one tenant, and the small acts that all of them share.
+
+use crate::client::Client;
+use crate::log::Entry;
+use crate::payload::SessionCreated;
+use crate::views::{IndexHash, Projection};
+use samite_host::{Clock, Random};
+use samite_keys::{Keyring, Subject};
+use samite_ledger::{BlockIndex, JournalState, Ledger, NewEntry, StoredEntry};
+use samite_model::{
+    EntryId, EntryKind, Error, FamilyId, Header, JournalId, Position, Principal, Pseudonym, Result, limits,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// The backends that a store stands on; an embedded store makes them from a directory.
+#[derive(Clone)]
+pub struct Backends {
+    /// The tenant's journals.
+    pub ledger: Arc<dyn Ledger>,
+    /// The tenant's blocks.
+    pub blocks: Arc<dyn BlockIndex>,
+    /// The tenant's keys.
+    pub keys: Keyring,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+}
+
+/// One tenant's durable state.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) core: Arc<Core>,
+}
+
+impl Store {
+    /// A store over these backends.
+    pub fn new(backends: Backends) -> Self {
+        Self { core: Arc::new(Core(backends)) }
+    }
+
+    /// The store as one principal sees it. A principal seen for the first time is recorded.
+    ///
+    /// # Errors
+    /// `denied` when the principal is incomplete or of another tenant.
+    pub async fn client(&self, principal: Principal) -> Result<Client> {
+        let client = Client::new(self.core.clone(), principal)?;
+        client.record_principal().await?;
+        Ok(client)
+    }
+
+    /// The store as one principal sees it, without recording a new principal: for a store that is only read.
+    ///
+    /// # Errors
+    /// As [`Store::client`].
+    pub fn reader(&self, principal: Principal) -> Result<Client> {
+        Client::new(self.core.clone(), principal)
+    }
+}
+
+/// The backends, with what the fabric does to them everywhere.
+pub(crate) struct Core(pub(crate) Backends);
+
+/// An entry about to be written.
+pub(crate) struct Draft {
+    pub(crate) id: EntryId,
+    pub(crate) kind: EntryKind,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) views: Projection,
+}
+
+/// Who writes an entry, in which epoch, about whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Author {
+    pub(crate) subject: Subject,
+    pub(crate) actor: Pseudonym,
+    pub(crate) epoch: u64,
+}
+
+/// A part of an ancestry: one journal's own entries from `from` to `to`.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    pub(crate) journal: JournalId,
+    pub(crate) owner: Pseudonym,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+impl Core {
+    pub(crate) fn now(&self) -> i64 {
+        self.0.clock.now()
+    }
+
+    pub(crate) fn random_id(&self) -> Result<[u8; 16]> {
+        let mut id = [0; 16];
+        self.0.random.fill(&mut id)?;
+        Ok(id)
+    }
+
+    pub(crate) fn entry_id(&self) -> Result<EntryId> {
+        self.random_id().map(EntryId)
+    }
+
+    /// A draft of one of samite's own entries.
+    pub(crate) fn draft(&self, kind: EntryKind, payload: &impl Serialize, views: Projection) -> Result<Draft> {
+        Ok(Draft { id: self.entry_id()?, kind, payload: to_json(payload)?, views })
+    }
+
+    /// Seals a draft for a journal.
+    pub(crate) fn seal(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
+        limits::check_payload(draft.payload.len() as u64)?;
+        let sealed = self.0.keys.seal_payload(author.subject.pseudonym, journal, draft.id, &draft.payload)?;
+        Ok(NewEntry {
+            id: draft.id,
+            kind: draft.kind,
+            epoch: author.epoch,
+            time: self.now(),
+            actor: author.actor,
+            owner: author.subject.pseudonym,
+            key: sealed.key,
+            length: sealed.length,
+            commitment: sealed.commitment,
+            payload: sealed.bytes,
+            rows: draft.views.rows,
+            registers: draft.views.registers,
+        })
+    }
+
+    /// Opens a stored entry.
+    pub(crate) fn open(&self, journal: JournalId, stored: &StoredEntry) -> Result<Entry> {
+        let header = Header::decode(&stored.header)
+            .map_err(|error| error.context(format!("journal {journal}, seq {}", stored.seq)))?;
+        let payload = match &stored.payload {
+            Some(sealed) => Some(
+                self.0
+                    .keys
+                    .open_payload(&header, journal, sealed)
+                    .and_then(samite_keys::OpenPayload::into_inline)
+                    .map_err(|error| error.context(format!("journal {journal}, seq {}", stored.seq)))?,
+            ),
+            None => None,
+        };
+        Ok(Entry { position: Position { journal, seq: stored.seq }, header, link: stored.link, payload })
+    }
+
+    /// Hashes strings for one subject within one family.
+    pub(crate) fn hasher(&self, subject: Pseudonym, family: FamilyId) -> FamilyHash<'_> {
+        FamilyHash { keys: &self.0.keys, subject, family }
+    }
+
+    /// The state of a journal that must exist.
+    pub(crate) async fn journal(&self, journal: JournalId) -> Result<JournalState> {
+        self.0.ledger.journal(journal).await?.ok_or_else(|| {
+            Error::not_found("no_journal", format!("there is no journal {journal}"))
+                .hint("`samite session list` and `samite branch list SESSION` show what there is")
+        })
+    }
+
+    /// The segments of a position's ancestry, oldest first.
+    pub(crate) async fn ancestry(&self, position: Position) -> Result<Vec<Segment>> {
+        let mut segments = Vec::new();
+        let mut next = Some(position);
+        while let Some(at) = next {
+            let state = self.journal(at.journal).await?;
+            let first = state.parent.map_or(1, |parent| parent.seq + 1);
+            if at.seq > state.head {
+                return Err(Error::not_found(
+                    "no_position",
+                    format!("journal {} ends at seq {}, before {}", at.journal, state.head, at.seq),
+                ));
+            }
+            if at.seq >= first {
+                segments.push(Segment { journal: at.journal, owner: state.owner, from: first, to: at.seq });
+            }
+            next = state.parent.map(|parent| Position { seq: parent.seq.min(at.seq), ..parent });
+        }
+        segments.reverse();
+        Ok(segments)
+    }
+
+    /// The entry at a position, which may be inherited.
+    pub(crate) async fn entry_at(&self, position: Position) -> Result<Entry> {
+        let stored = self
+            .0
+            .ledger
+            .read(samite_ledger::Read::range(position.journal, position.seq, position.seq))
+            .await?
+            .into_iter()
+            .next()
+            .ok_or_else(|| {
+                Error::corrupt("missing_entry", format!("journal {} has no entry {}", position.journal, position.seq))
+                    .hint("run `samite verify`")
+            })?;
+        self.open(position.journal, &stored)
+    }
+
+    /// The first entry of a session's control journal.
+    pub(crate) async fn session_created(&self, control: JournalId) -> Result<SessionCreated> {
+        self.entry_at(Position { journal: control, seq: 1 }).await?.json()
+    }
+}
+
+/// Hashes callers' strings under a subject's index key, apart for each family.
+pub(crate) struct FamilyHash<'a> {
+    keys: &'a Keyring,
+    subject: Pseudonym,
+    family: FamilyId,
+}
+
+impl IndexHash for FamilyHash<'_> {
+    fn hash(&self, domain: &'static str, bytes: &[&[u8]]) -> Result<[u8; 16]> {
+        let mut input = Vec::with_capacity(16 + bytes.iter().map(|part| part.len()).sum::<usize>());
+        input.extend_from_slice(self.family.as_bytes());
+        for part in bytes {
+            input.extend_from_slice(part);
+        }
+        self.keys.index_hash(self.subject, domain, &input)
+    }
+}
+
+pub(crate) fn to_json(payload: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(payload)
+        .map_err(|error| Error::internal("unserialisable", "an entry's payload is not JSON").because(error))
+}
+
+pub(crate) fn from_json<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Error::corrupt("bad_payload", format!("{what} does not hold what its kind says")).because(error)
+    })
+}

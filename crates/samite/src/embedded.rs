@@ -1,0 +1,166 @@
+//! A store in one directory: the embedded default.
+//!
+//! `node.toml`, and for each tenant `tenants/<tenant>/` with `ledger.db`, `keys/` and `packs/`. Several processes may
+//! have it open at once.
+
+mod node;
+
+use crate::core::{Backends, Store};
+use node::Node;
+use samite_blocks::FilePacks;
+use samite_host::{Clock, Random, SystemClock, SystemRandomness, files, mounts};
+use samite_keys::{Keyring, KeyringOptions, Master};
+use samite_ledger::{OpenOptions, SqliteLedger};
+use samite_model::{Error, Principal, Result, Tenant};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct EmbeddedOptions {
+    /// The store's directory.
+    pub directory: PathBuf,
+    /// The tenant.
+    pub tenant: Tenant,
+    /// Where the master key lives.
+    pub master: Arc<dyn Master>,
+    /// Make it when it is not there.
+    pub create: bool,
+    /// Only read.
+    pub read_only: bool,
+    /// Open although acknowledged entries are lost, to read what is left.
+    pub accept_behind: bool,
+}
+
+/// An open store in a directory.
+pub struct Embedded {
+    store: Store,
+    ledger: Arc<SqliteLedger>,
+    keys: Keyring,
+    directory: PathBuf,
+    tenant: Tenant,
+    first_use: bool,
+    read_only: bool,
+    master: Arc<dyn Master>,
+}
+
+impl Embedded {
+    /// Opens a store, or makes it.
+    ///
+    /// # Errors
+    /// `not_found` (`no_store`) when there is none and `create` is off; `invalid` (`network_file_system`) on a network
+    /// file system; `corrupt` naming what is damaged; `denied` when the master key is another store's.
+    pub fn open(options: EmbeddedOptions) -> Result<Self> {
+        let directory = &options.directory;
+        let node = Node::read(directory)?;
+        let first_use = node.is_none();
+        if first_use && !options.create {
+            return Err(Error::not_found("no_store", format!("there is no store in {}", directory.display()))
+                .hint("`samite session new` makes one, or name another with --store"));
+        }
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let random: Arc<dyn Random> = Arc::new(SystemRandomness::new());
+        let home = directory.join("tenants").join(options.tenant.as_str());
+        if options.create && !options.read_only {
+            files::create_private_dir(directory)?;
+            mounts::refuse_network(directory)?;
+            if first_use {
+                Node::create(directory, random.as_ref())?;
+            }
+            files::create_private_dir(&home)?;
+        } else {
+            mounts::refuse_network(directory)?;
+        }
+        let keys = Keyring::open(KeyringOptions {
+            directory: home.join("keys"),
+            tenant: options.tenant.clone(),
+            master: options.master.clone(),
+            random: random.clone(),
+            create: options.create && !options.read_only,
+        })?;
+        let ledger = Arc::new(SqliteLedger::open(OpenOptions {
+            path: home.join("ledger.db"),
+            clock: clock.clone(),
+            create: options.create && !options.read_only,
+            read_only: options.read_only,
+            accept_behind: options.accept_behind,
+        })?);
+        let packs = Arc::new(FilePacks::new(home.join("packs")));
+        let store = Store::new(Backends {
+            ledger: ledger.clone(),
+            blocks: ledger.clone(),
+            packs,
+            keys: keys.clone(),
+            clock,
+            random,
+        });
+        Ok(Self {
+            store,
+            ledger,
+            keys,
+            directory: options.directory,
+            tenant: options.tenant,
+            first_use,
+            read_only: options.read_only,
+            master: options.master,
+        })
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The ledger, for what only an embedded store can do.
+    pub fn ledger(&self) -> &SqliteLedger {
+        &self.ledger
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> &Keyring {
+        &self.keys
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The tenant's folder.
+    pub fn home(&self) -> PathBuf {
+        self.directory.join("tenants").join(self.tenant.as_str())
+    }
+
+    /// Whether this call made the store: then say where the master key is.
+    pub fn is_first_use(&self) -> bool {
+        self.first_use
+    }
+
+    /// Where the master key is, in words.
+    pub fn master(&self) -> String {
+        self.master.describe()
+    }
+
+    /// The store as its local principal sees it; the principal is recorded at first use like any other.
+    ///
+    /// # Errors
+    /// `unavailable` when that cannot be recorded.
+    pub async fn client(&self) -> Result<crate::Client> {
+        let principal = Principal {
+            tenant: self.tenant.clone(),
+            user: "local".to_owned(),
+            agent: "cli".to_owned(),
+            workload: "host".to_owned(),
+            scopes: Vec::new(),
+        };
+        if self.read_only { self.store.reader(principal) } else { self.store.client(principal).await }
+    }
+
+    /// Closes the ledger, folding its write-ahead log.
+    ///
+    /// # Errors
+    /// `unavailable` when the disk is full; nothing acknowledged is lost.
+    pub fn close(self) -> Result<()> {
+        self.ledger.close()
+    }
+}

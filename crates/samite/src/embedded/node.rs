@@ -1,0 +1,54 @@
+//! `node.toml`: what a store's directory says of itself.
+
+use samite_host::{Random, files};
+use samite_model::{Error, FamilyId, Result};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const FORMAT: u32 = 1;
+
+/// The store's format and id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Node {
+    /// The version of the directory's layout.
+    pub(super) format: u32,
+    /// A random id of this store.
+    pub(super) node: FamilyId,
+}
+
+fn path(directory: &Path) -> PathBuf {
+    directory.join("node.toml")
+}
+
+impl Node {
+    /// Reads it, if it is there.
+    pub(super) fn read(directory: &Path) -> Result<Option<Self>> {
+        let path = path(directory);
+        let Some(bytes) = files::read_if_exists(&path)? else { return Ok(None) };
+        let damaged = |what: String| {
+            Error::corrupt("bad_node", format!("{}: {what}", path.display()))
+                .hint("restore the file from a backup; it holds only the format's number and the store's id")
+        };
+        let text = String::from_utf8(bytes).map_err(|_| damaged("not text".to_owned()))?;
+        let node: Self = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
+        if node.format > FORMAT {
+            return Err(Error::invalid(
+                "newer_store",
+                format!("{} has format {}; this samite knows {FORMAT}", path.display(), node.format),
+            )
+            .hint("use a newer samite"));
+        }
+        Ok(Some(node))
+    }
+
+    /// Writes a new one. When this returns, it is durable.
+    pub(super) fn create(directory: &Path, random: &dyn Random) -> Result<Self> {
+        let mut id = [0; 16];
+        random.fill(&mut id)?;
+        let node = Self { format: FORMAT, node: FamilyId(id) };
+        let text = toml::to_string(&node)
+            .map_err(|error| Error::internal("unserialisable", "node.toml cannot be written").because(error))?;
+        files::write_atomic(&path(directory), text.as_bytes(), files::PRIVATE_FILE)?;
+        Ok(node)
+    }
+}

@@ -1,0 +1,233 @@
+//! What entries hold: callers' events in a small frame, samite's own entries as JSON. Unknown fields from a newer
+//! version are ignored; none is ever removed.
+
+mod event;
+
+pub use event::{Event, is_event};
+
+use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};
+use samite_model::{BlockId, BranchId, EntryId, FamilyId, Position, Principal, SessionId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `session_created`: the first entry of a session's control journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionCreated {
+    /// The session.
+    pub session: SessionId,
+    /// The name that a person or harness gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its first branch.
+    pub branch: BranchId,
+    /// Who made it.
+    pub principal: Principal,
+    /// The session that it works for, with the step that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSession>,
+    /// Where it was imported from, when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Value>,
+}
+
+/// The session that a child session works for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentSession {
+    /// The session.
+    pub session: SessionId,
+    /// The position of the step that started the child, when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Position>,
+}
+
+/// Why a branch was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForkReason {
+    /// A second line beside the first.
+    Fork,
+    /// Going back: the new branch became current.
+    Rewind,
+    /// Found in an imported log.
+    Import,
+}
+
+/// `branch_forked`, in the control journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchForked {
+    /// The new branch.
+    pub branch: BranchId,
+    /// Where it left its parent.
+    pub at: Position,
+    /// Why.
+    pub reason: ForkReason,
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When its workspace trees may go (ns since 1970) unless it becomes current; none keeps them for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees_until: Option<i64>,
+}
+
+/// `branch_current`, in the control journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchCurrent {
+    /// The branch that is now current.
+    pub branch: BranchId,
+    /// The branch that was.
+    pub previous: BranchId,
+    /// When the previous branch's workspace trees may go (ns since 1970), unless it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_trees_until: Option<i64>,
+}
+
+/// `branch_lifetime`, in the control journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchLifetime {
+    /// The branch.
+    pub branch: BranchId,
+    /// When its workspace trees may go (ns since 1970); none keeps them for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees_until: Option<i64>,
+}
+
+/// `branch_deleted`, in the control journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchDeleted {
+    /// The branch.
+    pub branch: BranchId,
+    /// The last seq that forks of it still need.
+    pub kept_to: u64,
+}
+
+/// `step_started`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepStarted {
+    /// The step's key, chosen by the harness.
+    pub key: String,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with.
+    pub input: Value,
+    /// What it can do.
+    pub effect: Effect,
+    /// What it touches outside, normalised.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<String>,
+    /// How to look whether it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// What the outside dedupes on.
+    pub idempotency_key: String,
+    /// The workspace's tree at the start, for a contained step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<BlockId>,
+    /// The processes that run it, as JSON of the supervisor's record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Value>,
+    /// The entry that asked for it, in an imported log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<u64>,
+}
+
+/// `step_completed`, `step_failed`, and `step_evidence`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepEnded {
+    /// The entry that started it.
+    pub step: EntryId,
+    /// Where that entry is.
+    pub start: Position,
+    /// How it ended.
+    pub kind: OutcomeKind,
+    /// What came of it.
+    pub output: Value,
+    /// How long it took, in nanoseconds, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u64>,
+    /// The entry that holds the result, in an imported log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<u64>,
+}
+
+/// Who settled a doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettledBy {
+    /// A person said so.
+    Person,
+    /// A probe saw it.
+    Probe,
+    /// The effect's class decides.
+    Effect,
+}
+
+/// `step_resolved` and `step_abandoned`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepSettled {
+    /// The entry that started it.
+    pub step: EntryId,
+    /// Where that entry is.
+    pub start: Position,
+    /// Whether it happened; `false` lets it run again.
+    pub happened: bool,
+    /// What stands for its output, when it happened.
+    #[serde(default)]
+    pub output: Value,
+    /// Who settled it.
+    pub by: SettledBy,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// What a person wants to say about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// `steps_inherited`: the steps that were open at a fork point are in doubt in the child.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepsInherited {
+    /// The entries that started them, and where those are.
+    pub steps: Vec<(EntryId, Position)>,
+}
+
+/// `tree`: this position is a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRecorded {
+    /// The tree's root node.
+    pub root: BlockId,
+    /// The workspace.
+    pub workspace: FamilyId,
+    /// A person's word for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Files, bytes, and what could not be carried, as the snapshot reported it.
+    pub report: Value,
+    /// The environment's fingerprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Value>,
+    /// The head of the workspace's own journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_head: Option<u64>,
+}
+
+/// `workspace_attached`, on a branch and in the session's control journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceAttached {
+    /// The workspace.
+    pub workspace: FamilyId,
+    /// Its directory, as an absolute path.
+    pub path: String,
+    /// The branch that works in it from now on.
+    pub branch: BranchId,
+}
+
+/// What a compaction summarises: the attributes of an event of that kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The first seq that it summarises.
+    pub from: u64,
+    /// The last.
+    pub to: u64,
+}

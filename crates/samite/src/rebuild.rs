@@ -1,0 +1,163 @@
+//! Making the views of a journal again from its entries, and comparing them with what is stored.
+
+use crate::core::Core;
+use crate::log::Entry;
+use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
+use crate::views::{self, IndexHash, OpenStep, Projection};
+use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
+use samite_model::{EntryId, EntryKind, Position, Result};
+use std::collections::{BTreeMap, HashMap};
+
+const PAGE: usize = 512;
+
+impl Core {
+    /// All rows and registers that a journal's entries make.
+    ///
+    /// # Errors
+    /// `corrupt` naming the entry that cannot be read.
+    pub(crate) async fn rebuild(&self, journal: &JournalState) -> Result<Generation> {
+        let mut steps: HashMap<EntryId, OpenStep> = HashMap::new();
+        let mut rows: Vec<(u64, NewRow)> = Vec::new();
+        let mut registers: BTreeMap<(u16, [u8; 16]), Register> = BTreeMap::new();
+        let mut from = journal.parent.map_or(1, |parent| parent.seq + 1);
+        while from <= journal.head {
+            let read = Read { limit: PAGE, ..Read::range(journal.id, from, journal.head) };
+            let page = self.0.ledger.read(read).await?;
+            let Some(last) = page.last() else { break };
+            from = last.seq + 1;
+            for stored in &page {
+                let entry = self.open(journal.id, stored)?;
+                let projection = self.project(journal, &entry, &mut steps).await?;
+                rows.extend(projection.rows.into_iter().map(|row| (stored.seq, row)));
+                for change in projection.registers {
+                    match change {
+                        RegisterChange::Set { kind, hash, value } => {
+                            registers.insert((kind, hash), Register { kind, hash, seq: stored.seq, value });
+                        }
+                        RegisterChange::Clear { kind, hash } => {
+                            registers.remove(&(kind, hash));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Generation { journal: journal.id, rows, registers: registers.into_values().collect(), head: journal.head })
+    }
+
+    /// What one entry adds to the views. An erased entry adds nothing.
+    async fn project(
+        &self,
+        journal: &JournalState,
+        entry: &Entry,
+        steps: &mut HashMap<EntryId, OpenStep>,
+    ) -> Result<Projection> {
+        use EntryKind as K;
+        if entry.payload.is_none() {
+            return Ok(Projection::default());
+        }
+        let hasher = self.hasher(entry.header.owner, journal.family);
+        if entry.is_event() {
+            let event = entry.event()?;
+            let Some(dedupe) = event.dedupe else { return Ok(Projection::default()) };
+            let code = entry.header.kind.code().to_be_bytes();
+            let row = views::dedupe(
+                hasher.hash("dedupe", &[dedupe.as_bytes()])?,
+                hasher.hash("submitted", &[&code, event.body])?,
+            );
+            return Ok(Projection { rows: vec![row], registers: Vec::new() });
+        }
+        Ok(match entry.header.kind {
+            K::STEP_STARTED => {
+                let step = self.open_step(journal, entry)?;
+                let started: StepStarted = entry.json()?;
+                let hashes = views::step_hashes(&hasher, &started)?;
+                steps.insert(step.id, step);
+                views::step_started(entry.header.id, entry.header.epoch, started.attempt, &hashes)
+            }
+            K::STEPS_INHERITED => {
+                let mut open = Vec::new();
+                for (_, start) in entry.json::<StepsInherited>()?.steps {
+                    let step = self.open_step(journal, &self.entry_at(start).await?)?;
+                    steps.insert(step.id, step.clone());
+                    open.push(step);
+                }
+                views::steps_inherited(&open)
+            }
+            K::STEP_COMPLETED | K::STEP_FAILED => {
+                let ended: StepEnded = entry.json()?;
+                views::step_ended(&self.step_of(journal, steps, ended.step, ended.start).await?, &ended)
+            }
+            K::STEP_RESOLVED | K::STEP_ABANDONED => {
+                let settled: StepSettled = entry.json()?;
+                let step = self.step_of(journal, steps, settled.step, settled.start).await?;
+                views::step_settled(&step, &settled, entry.header.kind == K::STEP_ABANDONED)
+            }
+            K::STEP_EVIDENCE => views::step_evidence(&entry.json()?),
+            K::TREE => views::tree(&entry.json()?),
+            // On a branch it says which directory; the register is the session's.
+            K::WORKSPACE_ATTACHED if journal.kind == JournalKind::SessionControl => {
+                views::workspace_attached(&entry.json()?)
+            }
+            K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
+            K::SESSION_CREATED => views::session_created(&entry.json()?),
+            K::BRANCH_FORKED => views::branch_forked(&entry.json()?),
+            K::BRANCH_CURRENT => views::branch_current(&entry.json()?),
+            K::BRANCH_LIFETIME => views::branch_lifetime(&entry.json()?),
+            _ => Projection::default(),
+        })
+    }
+
+    /// A started step as its register has it.
+    pub(crate) fn open_step(&self, journal: &JournalState, entry: &Entry) -> Result<OpenStep> {
+        let started: StepStarted = entry.json()?;
+        let hashes = views::step_hashes(&self.hasher(entry.header.owner, journal.family), &started)?;
+        Ok(OpenStep {
+            id: entry.header.id,
+            start: entry.position,
+            epoch: entry.header.epoch,
+            blocks: hashes.blocks,
+            key: hashes.key,
+            tool: hashes.tool,
+            attempt: started.attempt,
+            fingerprint: hashes.fingerprint,
+            touches: hashes.touches,
+        })
+    }
+
+    async fn step_of(
+        &self,
+        journal: &JournalState,
+        steps: &mut HashMap<EntryId, OpenStep>,
+        id: EntryId,
+        start: Position,
+    ) -> Result<OpenStep> {
+        if let Some(step) = steps.remove(&id) {
+            return Ok(step);
+        }
+        self.open_step(journal, &self.entry_at(start).await?)
+    }
+
+    /// Whether the stored views of a journal are those that its entries make.
+    pub(crate) async fn views_agree(&self, journal: &JournalState) -> Result<bool> {
+        let mut expected = self.rebuild(journal).await?;
+        let (_, mut registers) = self.0.ledger.registers(journal.id).await?;
+        registers.sort_by_key(|register| (register.kind, register.hash));
+        if registers != expected.registers {
+            return Ok(false);
+        }
+        let mut stored = Vec::new();
+        for kind in views::row::ALL {
+            let at = Position { journal: journal.id, seq: journal.head };
+            let query = samite_ledger::RowQuery { at, kind, hashes: Vec::new(), limit: usize::MAX };
+            for row in self.0.ledger.rows(query).await? {
+                if row.position.journal == journal.id {
+                    stored.push((row.position.seq, NewRow { kind, hash: row.hash, value: row.value }));
+                }
+            }
+        }
+        let order = |row: &(u64, NewRow)| (row.0, row.1.kind, row.1.hash);
+        stored.sort_by_key(order);
+        expected.rows.sort_by_key(order);
+        Ok(stored == expected.rows)
+    }
+}

@@ -1,0 +1,19 @@
+//! Recovery: what a harness needs to resume a session, and carrying out what is decided.
+
+mod assess;
+mod settle;
+
+pub use assess::Assessment;
+pub(crate) use assess::process_value;
+pub use settle::Settlement;
+
+use std::path::PathBuf;
+
+/// Where recovery looks beside the log.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The workspace's directory, if there is one.
+    pub workspace: Option<PathBuf>,
+    /// The directory of the signs of life of running steps.
+    pub lives: PathBuf,
+}

@@ -1,0 +1,73 @@
+//! Carrying out a recovery decision.
+
+use super::{Assessment, Site};
+use crate::step::Outcome;
+use crate::writer::Writer;
+use samite_model::Result;
+use samite_model::recovery::Decision;
+use samite_model::step::{Effect, OutcomeKind};
+
+/// What was done about a step in doubt.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// The step's key.
+    pub key: String,
+    /// The decision that was carried out.
+    pub decision: Decision,
+    /// Whether there was a decision to carry out; otherwise nothing was changed.
+    pub decided: bool,
+    /// Whether the step stays in doubt until its own key runs it again.
+    pub run_again: bool,
+    /// Its outcome, when it turned out to have happened.
+    pub outcome: Option<Outcome>,
+    /// Paths of the workspace that were put back.
+    pub put_back: Vec<String>,
+}
+
+impl Writer {
+    /// Carries out what was decided about a step in doubt: records that it happened, or puts the workspace back and
+    /// lets it run again. A step that only its own key may run again stays in doubt.
+    ///
+    /// # Errors
+    /// As [`Writer::resolve`]; `conflict` when the workspace changed since it was assessed.
+    pub async fn settle(&self, assessment: &Assessment, site: &Site) -> Result<Settlement> {
+        let step = &assessment.doubt.step;
+        let mut settlement = Settlement {
+            key: step.started.key.clone(),
+            decision: assessment.decision,
+            decided: true,
+            run_again: false,
+            outcome: None,
+            put_back: Vec::new(),
+        };
+        match assessment.decision {
+            Decision::Completed => {
+                let resolution = assessment.happened();
+                let position = self.resolve(step.id, &resolution).await?;
+                let crate::step::Settled::Happened(output) = resolution.what else { return Ok(settlement) };
+                settlement.outcome = Some(Outcome {
+                    kind: OutcomeKind::Completed,
+                    output,
+                    position,
+                    settled: Some(resolution.by),
+                    abandoned: false,
+                    duration: None,
+                });
+            }
+            Decision::RunAgain if matches!(step.started.effect, Effect::Keyed { .. } | Effect::Idempotent) => {
+                settlement.run_again = true;
+            }
+            Decision::RunAgain => {
+                self.resolve(step.id, &assessment.did_not()).await?;
+            }
+            Decision::PutBackAndRunAgain => {
+                settlement.put_back = self.put_back(step, site).await?;
+                self.resolve(step.id, &assessment.did_not()).await?;
+            }
+            Decision::Probe | Decision::Wait { .. } | Decision::Busy | Decision::Ask { .. } => {
+                settlement.decided = false;
+            }
+        }
+        Ok(settlement)
+    }
+}

@@ -1,0 +1,151 @@
+//! Sessions: making, finding and describing them.
+
+use crate::client::Client;
+use crate::payload::{ParentSession, SessionCreated};
+use crate::views::{self, register};
+use samite_ledger::{Append, Commit, JournalFilter, JournalKind, JournalState, NewJournal};
+use samite_model::{BranchId, EntryKind, Error, FamilyId, JournalId, Position, Result, SessionId, limits};
+use serde_json::Value;
+
+/// A session to make.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    /// A person's or harness's name for it.
+    pub name: Option<String>,
+    /// The session that it works for.
+    pub parent: Option<ParentSession>,
+    /// Where it is imported from.
+    pub source: Option<Value>,
+}
+
+/// A session as its principal sees it.
+#[derive(Clone, Debug)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// How it was made.
+    pub created: SessionCreated,
+    /// When, in nanoseconds since 1970.
+    pub created_at: i64,
+    /// The branch that is current.
+    pub current: BranchId,
+    /// The head of the current branch.
+    pub head: u64,
+    /// How many branches it has.
+    pub branches: usize,
+}
+
+impl Client {
+    /// Makes a session with one branch, which is current. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `invalid` for a bad name.
+    pub async fn create_session(&self, new: NewSession) -> Result<SessionInfo> {
+        if let Some(name) = &new.name {
+            limits::check_name("a session's name", name)?;
+        }
+        let session = FamilyId(self.core.random_id()?);
+        let control = JournalId(self.core.random_id()?);
+        let branch = JournalId(self.core.random_id()?);
+        let created = SessionCreated {
+            session,
+            name: new.name,
+            branch,
+            principal: self.principal.clone(),
+            parent: new.parent,
+            source: new.source,
+        };
+        let draft = self.core.draft(EntryKind::SESSION_CREATED, &created, views::session_created(&created))?;
+        let entry = self.core.seal(control, &self.author(0), draft)?;
+        let created_at = entry.time;
+        let journal = |id, kind| NewJournal { id, family: session, kind, owner: self.subject.pseudonym, parent: None };
+        self.core
+            .0
+            .ledger
+            .commit(Commit {
+                journals: vec![journal(control, JournalKind::SessionControl), journal(branch, JournalKind::Branch)],
+                appends: vec![Append { journal: control, entries: vec![entry] }],
+                ..Commit::default()
+            })
+            .await?;
+        Ok(SessionInfo { id: session, created, created_at, current: branch, head: 0, branches: 1 })
+    }
+
+    /// A session.
+    ///
+    /// # Errors
+    /// `not_found` when there is none, or it is not this principal's.
+    pub async fn session(&self, session: SessionId) -> Result<SessionInfo> {
+        let control = self.control(session).await?;
+        self.describe(&control).await
+    }
+
+    /// All sessions of this principal's user, in the order in which they were made.
+    ///
+    /// # Errors
+    /// `corrupt` when one cannot be read.
+    pub async fn sessions(&self) -> Result<Vec<Result<SessionInfo>>> {
+        let filter = JournalFilter { kind: Some(JournalKind::SessionControl), ..JournalFilter::default() };
+        let mut sessions = Vec::new();
+        for control in self.core.0.ledger.journals(filter).await? {
+            if control.owner == self.subject.pseudonym {
+                // One that cannot be read is still shown: an index never hides a session.
+                sessions.push(
+                    self.describe(&control)
+                        .await
+                        .map_err(|error| error.context(format!("session {}", control.family))),
+                );
+            }
+        }
+        Ok(sessions)
+    }
+
+    async fn describe(&self, control: &JournalState) -> Result<SessionInfo> {
+        let first = self.core.entry_at(Position { journal: control.id, seq: 1 }).await?;
+        let current = self.current_of(control).await?;
+        let branches = self.core.0.ledger.journals(branches_of(control.family)).await?;
+        let head = branches.iter().find(|state| state.id == current).map_or(0, |state| state.head);
+        Ok(SessionInfo {
+            id: control.family,
+            created: first.json()?,
+            created_at: first.header.time,
+            current,
+            head,
+            branches: branches.len(),
+        })
+    }
+
+    pub(crate) async fn current_of(&self, control: &JournalState) -> Result<BranchId> {
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        registers
+            .iter()
+            .find(|entry| entry.kind == register::CURRENT)
+            .ok_or_else(|| {
+                Error::corrupt("no_current_branch", format!("session {} has no current branch", control.family))
+                    .hint("run `samite verify --rebuild`")
+            })
+            .and_then(|entry| JournalId::from_slice(&entry.value))
+    }
+
+    /// The current branch of a session.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session.
+    pub async fn current_branch(&self, session: SessionId) -> Result<BranchId> {
+        let control = self.control(session).await?;
+        self.current_of(&control).await
+    }
+
+    /// The head of a branch as a position.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such branch.
+    pub async fn head(&self, session: SessionId, branch: BranchId) -> Result<Position> {
+        let state = self.branch_state(session, branch).await?;
+        Ok(Position { journal: branch, seq: state.head })
+    }
+}
+
+pub(crate) fn branches_of(session: SessionId) -> JournalFilter {
+    JournalFilter { family: Some(session), kind: Some(JournalKind::Branch), ..JournalFilter::default() }
+}

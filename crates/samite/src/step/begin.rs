@@ -1,0 +1,366 @@
+//! Beginning a step: run it, replay it, or say why not.
+
+use super::{Begin, Completion, InDoubt, NewStep, StepHandle, StepRecord, in_doubt, outcome_of};
+use crate::core::Draft;
+use crate::payload::{StepEnded, StepStarted};
+use crate::views::{self, OpenStep, StepHashes, StepRow, row};
+use crate::writer::Writer;
+use samite_ledger::{Guard, Row};
+use samite_model::step::State;
+use samite_model::{EntryId, EntryKind, Error, Position, Result};
+use std::sync::Arc;
+
+/// How often a begin looks again because the branch's steps changed under it.
+const ROUNDS: usize = 16;
+
+/// What is known when a step is about to start.
+struct Plan<'a> {
+    new: &'a NewStep,
+    id: EntryId,
+    hashes: StepHashes,
+    keys: Vec<[u8; 16]>,
+}
+
+impl Writer {
+    /// Begins a step. When this returns [`Begin::Run`], its start is durable.
+    ///
+    /// # Errors
+    /// `conflict` (`step_mismatch`) when the key was used for another tool or input; `fenced` when another writer took
+    /// over; `invalid` for bad names or an observable step without a probe.
+    pub async fn begin(&self, new: &NewStep) -> Result<Begin> {
+        self.begin_after(None, new).await
+    }
+
+    /// Records a step's outcome and begins the next in one commit: one sync for both.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`] and [`Writer::begin`]; when the second cannot run, the first is recorded all the same.
+    pub async fn complete_and_begin(&self, done: &StepHandle, completion: &Completion, new: &NewStep) -> Result<Begin> {
+        self.begin_after(Some((done, completion)), new).await
+    }
+
+    async fn begin_after(&self, mut before: Option<(&StepHandle, &Completion)>, new: &NewStep) -> Result<Begin> {
+        new.check()?;
+        let started = self.started(new, 1, self.idempotency_key(&new.key)?);
+        let hashes = views::step_hashes(&self.own_hash(), &started)?;
+        let plan = Plan { new, id: self.core().entry_id()?, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
+        for round in 0..ROUNDS {
+            let (version, open) = self.open_steps(round > 0).await?;
+            if let Some(answer) = self.blocked(&plan, &open, before.map(|(done, _)| done.id)).await? {
+                if round == 0 {
+                    // What was remembered may have passed: a no is only said of what was just read.
+                    continue;
+                }
+                if let Some((done, completion)) = before {
+                    self.finish(done, completion).await?;
+                }
+                return Ok(answer);
+            }
+            let guards = vec![
+                Guard::Registers { journal: self.branch, version },
+                Guard::RowAbsent { journal: self.branch, kind: row::STEP, hashes: plan.keys.clone() },
+            ];
+            match self.start(&plan, &started, version, &open, guards, before).await {
+                Ok(handle) => return Ok(Begin::Run(handle)),
+                Err(error) => match error.code() {
+                    "registers_moved" | "outcome_unknown" => {}
+                    "row_exists" => {
+                        // The key was used before, so the short way is closed: record the outcome by itself.
+                        if let Some((done, completion)) = before.take() {
+                            self.finish(done, completion).await?;
+                        }
+                        if let Some(answer) = self.known(&plan).await? {
+                            return Ok(answer);
+                        }
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+        Err(Error::conflict(
+            "steps_contended",
+            format!("the steps of branch {} changed {ROUNDS} times while {:?} began", self.branch.short(), new.key),
+        )
+        .hint("try again"))
+    }
+
+    /// What the outside dedupes on: it derives from the branch that starts the step, so that a fork's own effect is
+    /// not swallowed.
+    pub(crate) fn idempotency_key(&self, key: &str) -> Result<String> {
+        use crate::views::IndexHash;
+        let hash = self.own_hash().hash("idempotency", &[self.branch.as_bytes(), key.as_bytes()])?;
+        Ok(data_encoding::HEXLOWER.encode(&hash))
+    }
+
+    pub(super) fn started(&self, new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
+        StepStarted {
+            key: new.key.clone(),
+            tool: new.tool.clone(),
+            input: new.input.clone(),
+            effect: new.effect.clone(),
+            touches: new.touches.clone(),
+            probe: new.probe.clone(),
+            attempt,
+            idempotency_key,
+            tree: new.tree,
+            process: new.process.clone(),
+            source: new.source,
+        }
+    }
+
+    /// Whether an open step answers this begin: the same key, or doubt on the same tool or resource.
+    async fn blocked(&self, plan: &Plan<'_>, open: &[OpenStep], finishing: Option<EntryId>) -> Result<Option<Begin>> {
+        // The step that was asked for comes first, then the oldest that blocks it.
+        let asked = |step: &&OpenStep| plan.keys.contains(&step.key);
+        let others = open.iter().filter(|step| !asked(step));
+        for step in open.iter().filter(asked).chain(others).filter(|step| finishing != Some(step.id)) {
+            let same_key = plan.keys.contains(&step.key);
+            if step.id == plan.id {
+                // An acknowledgement was lost, but the start is there.
+                let handle = self.handle(plan, step.start, step.attempt).await?;
+                return Ok(Some(Begin::Run(handle)));
+            }
+            if same_key && step.fingerprint != plan.hashes.fingerprint && !in_doubt(step, self.epoch) {
+                return Err(mismatch(plan.new, step.start));
+            }
+            if in_doubt(step, self.epoch) {
+                if same_key || step.blocks(&plan.hashes) {
+                    return self.describe_doubt(step, same_key).await.map(|doubt| Some(Begin::InDoubt(Box::new(doubt))));
+                }
+            } else if same_key {
+                return Ok(Some(Begin::Busy(Box::new(self.record(step.start, State::Started).await?))));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn handle(&self, plan: &Plan<'_>, position: Position, attempt: u32) -> Result<StepHandle> {
+        let started: StepStarted = self.core().entry_at(position).await?.json()?;
+        Ok(StepHandle {
+            id: plan.id,
+            position,
+            attempt,
+            idempotency_key: started.idempotency_key,
+            key: plan.new.key.clone(),
+        })
+    }
+
+    /// Commits the start, after the outcome of the step before when there is one.
+    async fn start(
+        &self,
+        plan: &Plan<'_>,
+        started: &StepStarted,
+        version: u64,
+        open: &Arc<Vec<OpenStep>>,
+        guards: Vec<Guard>,
+        before: Option<(&StepHandle, &Completion)>,
+    ) -> Result<StepHandle> {
+        let mut drafts = Vec::with_capacity(2);
+        let mut after: Vec<OpenStep> = open.to_vec();
+        if let Some((done, completion)) = before {
+            let Some(step) = open.iter().find(|step| step.id == done.id) else {
+                // It is not open any more: let the long way find out why.
+                self.finish(done, completion).await?;
+                return Err(Error::conflict("registers_moved", "the step before was finished already"));
+            };
+            drafts.push(self.ended_draft(step, completion)?);
+            after.retain(|step| step.id != done.id);
+        }
+        drafts.push(self.start_draft(plan.id, started, &plan.hashes)?);
+        let place = drafts.len() as u64 - 1;
+        let seq = self.commit(guards, drafts).await? + place;
+        let position = Position { journal: self.branch, seq };
+        after.push(open_step(plan.id, position, self.epoch, started.attempt, &plan.hashes));
+        self.remember_open(version, after);
+        Ok(StepHandle {
+            id: plan.id,
+            position,
+            attempt: started.attempt,
+            idempotency_key: started.idempotency_key.clone(),
+            key: plan.new.key.clone(),
+        })
+    }
+
+    fn start_draft(&self, id: EntryId, started: &StepStarted, hashes: &StepHashes) -> Result<Draft> {
+        let views = views::step_started(id, self.epoch, started.attempt, hashes);
+        let draft = self.core().draft(EntryKind::STEP_STARTED, started, views)?;
+        Ok(Draft { id, ..draft })
+    }
+
+    /// Whether a key has an outcome that a begin would replay.
+    pub(crate) async fn has_outcome(&self, key: &str) -> Result<bool> {
+        let keys = self.hashes("step-key", key.as_bytes())?;
+        let Some(found) = self.latest_row(row::STEP, keys).await? else { return Ok(false) };
+        let state = StepRow::decode(&found.value)?.state;
+        Ok(matches!(state, State::Completed | State::Failed | State::Abandoned))
+    }
+
+    /// The key has a row: replay, run again, or look again.
+    async fn known(&self, plan: &Plan<'_>) -> Result<Option<Begin>> {
+        let Some(found) = self.latest_row(row::STEP, plan.keys.clone()).await? else { return Ok(None) };
+        let row = StepRow::decode(&found.value)?;
+        if row.fingerprint != plan.hashes.fingerprint && self.owners.len() == 1 {
+            return Err(mismatch(plan.new, found.position));
+        }
+        match row.state {
+            State::Completed | State::Failed | State::Abandoned => self.replay(&found).await.map(Some),
+            State::FailedRetryable => self.start_again(plan, row.attempt).await.map(Some),
+            // It is open: the registers, read again, say whose it is.
+            State::Started | State::InDoubt | State::Absent => Ok(None),
+        }
+    }
+
+    async fn replay(&self, found: &Row) -> Result<Begin> {
+        let entry = self.core().entry_at(found.position).await?;
+        outcome_of(&entry)?.map(Begin::Replay).ok_or_else(|| {
+            Error::corrupt(
+                "bad_view",
+                format!("a step row points at journal {}, seq {}", found.position.journal, found.position.seq),
+            )
+            .hint("run `samite verify --rebuild`")
+        })
+    }
+
+    /// The next attempt after a retryable failure. On the branch that failed it has the same idempotency key.
+    async fn start_again(&self, plan: &Plan<'_>, attempt: u32) -> Result<Begin> {
+        let started = self.started(plan.new, attempt + 1, self.idempotency_key(&plan.new.key)?);
+        for _ in 0..ROUNDS {
+            let (version, open) = self.open_steps(true).await?;
+            if let Some(answer) = self.blocked(plan, &open, None).await? {
+                return Ok(answer);
+            }
+            let guards = vec![Guard::Registers { journal: self.branch, version }];
+            match self.start(plan, &started, version, &open, guards, None).await {
+                Ok(handle) => return Ok(Begin::Run(handle)),
+                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::conflict("steps_contended", format!("too many writers begin {:?} at once", plan.new.key))
+            .hint("try again"))
+    }
+
+    /// A step in doubt with what others recorded of it.
+    pub(crate) async fn describe_doubt(&self, step: &OpenStep, same_key: bool) -> Result<InDoubt> {
+        let record = self.record(step.start, State::InDoubt).await?;
+        let recorded = self.recorded_elsewhere(step).await?;
+        Ok(InDoubt { step: record, recorded, same_key })
+    }
+
+    /// Outcomes that a fenced writer left on this branch, or that the parent recorded after the fork.
+    async fn recorded_elsewhere(&self, step: &OpenStep) -> Result<Vec<StepEnded>> {
+        let mut recorded = Vec::new();
+        if let Some(row) = self.latest_row(row::EVIDENCE, vec![*step.id.as_bytes()]).await? {
+            recorded.push(self.core().entry_at(row.position).await?.json()?);
+        }
+        if step.start.journal != self.branch {
+            let head = self.core().journal(step.start.journal).await?.head;
+            let at = Position { journal: step.start.journal, seq: head };
+            let query = samite_ledger::RowQuery { at, kind: row::STEP, hashes: vec![step.key], limit: 8 };
+            for row in self.core().0.ledger.rows(query).await? {
+                let entry = self.core().entry_at(row.position).await?;
+                if matches!(entry.header.kind, EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED) {
+                    let ended: StepEnded = entry.json()?;
+                    if ended.step == step.id {
+                        recorded.push(ended);
+                    }
+                }
+            }
+        }
+        Ok(recorded)
+    }
+
+    pub(crate) async fn record(&self, start: Position, state: State) -> Result<StepRecord> {
+        let entry = self.core().entry_at(start).await?;
+        Ok(StepRecord {
+            id: entry.header.id,
+            start,
+            started_at: entry.header.time,
+            started: entry.json()?,
+            state,
+            outcome: None,
+        })
+    }
+
+    /// Runs a step in doubt again: the doubt is settled to "did not happen" and the next attempt starts, in one
+    /// commit. It keeps the idempotency key of the attempt in doubt, whose effect may have happened.
+    ///
+    /// # Errors
+    /// `not_found` (`not_in_doubt`) when it is not in doubt on this branch; otherwise as [`Writer::begin`].
+    pub async fn run_again(
+        &self,
+        step: EntryId,
+        settled: &super::Resolution,
+        tree: Option<samite_model::BlockId>,
+        process: Option<serde_json::Value>,
+    ) -> Result<StepHandle> {
+        let id = self.core().entry_id()?;
+        for _ in 0..ROUNDS {
+            let (version, open) = self.open_steps(true).await?;
+            let Some(old) = open.iter().find(|known| known.id == step && in_doubt(known, self.epoch)) else {
+                if let Some(mine) = open.iter().find(|known| known.id == id) {
+                    let record = self.record(mine.start, State::Started).await?;
+                    return Ok(again_handle(id, mine.start, &record.started));
+                }
+                return Err(not_in_doubt(step));
+            };
+            let record = self.record(old.start, State::InDoubt).await?;
+            let mut started = record.started;
+            started.attempt += 1;
+            started.tree = tree.or(started.tree);
+            started.process.clone_from(&process);
+            let hashes = views::step_hashes(&self.own_hash(), &started)?;
+            let drafts = vec![self.settled_draft(old, settled)?, self.start_draft(id, &started, &hashes)?];
+            let guards = vec![Guard::Registers { journal: self.branch, version }];
+            match self.commit(guards, drafts).await {
+                Ok(seq) => {
+                    let position = Position { journal: self.branch, seq: seq + 1 };
+                    let mut after: Vec<OpenStep> = open.iter().filter(|known| known.id != step).cloned().collect();
+                    after.push(open_step(id, position, self.epoch, started.attempt, &hashes));
+                    self.remember_open(version, after);
+                    return Ok(again_handle(id, position, &started));
+                }
+                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::conflict("steps_contended", format!("step {step} changed while it was run again")).hint("try again"))
+    }
+}
+
+fn again_handle(id: EntryId, position: Position, started: &StepStarted) -> StepHandle {
+    StepHandle {
+        id,
+        position,
+        attempt: started.attempt,
+        idempotency_key: started.idempotency_key.clone(),
+        key: started.key.clone(),
+    }
+}
+
+fn open_step(id: EntryId, start: Position, epoch: u64, attempt: u32, hashes: &StepHashes) -> OpenStep {
+    OpenStep {
+        id,
+        start,
+        epoch,
+        blocks: hashes.blocks,
+        key: hashes.key,
+        tool: hashes.tool,
+        attempt,
+        fingerprint: hashes.fingerprint,
+        touches: hashes.touches.clone(),
+    }
+}
+
+pub(super) fn not_in_doubt(step: EntryId) -> Error {
+    Error::not_found("not_in_doubt", format!("step {step} is not in doubt on this branch"))
+        .hint("`samite step list SESSION` shows the steps and where they stand")
+}
+
+fn mismatch(new: &NewStep, at: Position) -> Error {
+    Error::conflict(
+        "step_mismatch",
+        format!("step key {:?} was used at seq {} for another tool or input", new.key, at.seq),
+    )
+    .hint("use another key for another call")
+}

@@ -1,0 +1,172 @@
+//! Recording what came of a step, and settling doubts.
+
+use super::begin::not_in_doubt;
+use super::{Completion, Resolution, Settled, StepHandle, in_doubt, outcome_of};
+use crate::core::Draft;
+use crate::payload::{StepEnded, StepSettled};
+use crate::views::{self, OpenStep, row};
+use crate::writer::Writer;
+use samite_ledger::{Append, Commit, Guard};
+use samite_model::step::OutcomeKind;
+use samite_model::{EntryId, EntryKind, Error, ErrorKind, Position, Result};
+use serde_json::Value;
+
+const ROUNDS: usize = 16;
+
+impl Writer {
+    /// Records a step's outcome. When this returns, it is durable. The same outcome again is no error.
+    ///
+    /// # Errors
+    /// `fenced` when another writer took over: the outcome is then kept as evidence for whoever settles the doubt;
+    /// `conflict` (`step_ended`) when another outcome is recorded.
+    pub async fn finish(&self, step: &StepHandle, completion: &Completion) -> Result<Position> {
+        for round in 0..ROUNDS {
+            let (version, open) = self.open_steps(round > 0).await?;
+            let Some(known) = open.iter().find(|open| open.id == step.id) else {
+                if round == 0 {
+                    continue;
+                }
+                return self.ended_before(step, completion).await;
+            };
+            let draft = self.ended_draft(known, completion)?;
+            let guards = vec![Guard::Registers { journal: self.branch, version }];
+            match self.commit(guards, vec![draft]).await {
+                Ok(seq) => {
+                    let after = open.iter().filter(|open| open.id != step.id).cloned().collect();
+                    self.remember_open(version, after);
+                    return Ok(Position { journal: self.branch, seq });
+                }
+                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
+                Err(error) if error.kind() == ErrorKind::Fenced => {
+                    return Err(self.keep_evidence(step, completion, error).await);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::conflict("steps_contended", format!("step {:?} could not be ended", step.key)).hint("try again"))
+    }
+
+    /// Records that a step did what it should.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub async fn complete(&self, step: &StepHandle, output: Value) -> Result<Position> {
+        self.finish(step, &Completion::completed(output)).await
+    }
+
+    /// Records that a step failed; `retryable` lets the next `begin` run it again with the same idempotency key.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub async fn fail(&self, step: &StepHandle, output: Value, retryable: bool) -> Result<Position> {
+        self.finish(step, &Completion::failed(output, retryable)).await
+    }
+
+    pub(super) fn ended_draft(&self, open: &OpenStep, completion: &Completion) -> Result<Draft> {
+        let ended = StepEnded {
+            step: open.id,
+            start: open.start,
+            kind: completion.kind,
+            output: completion.output.clone(),
+            duration: completion.duration,
+            source: completion.source,
+        };
+        let kind = match completion.kind {
+            OutcomeKind::Completed => EntryKind::STEP_COMPLETED,
+            OutcomeKind::Failed | OutcomeKind::FailedRetryable => EntryKind::STEP_FAILED,
+        };
+        self.core().draft(kind, &ended, views::step_ended(open, &ended))
+    }
+
+    pub(super) fn settled_draft(&self, open: &OpenStep, resolution: &Resolution) -> Result<Draft> {
+        let (kind, happened, output) = match &resolution.what {
+            Settled::Happened(output) => (EntryKind::STEP_RESOLVED, true, output.clone()),
+            Settled::DidNot => (EntryKind::STEP_RESOLVED, false, Value::Null),
+            Settled::Abandoned => (EntryKind::STEP_ABANDONED, false, Value::Null),
+        };
+        let settled = StepSettled {
+            step: open.id,
+            start: open.start,
+            happened,
+            output,
+            by: resolution.by,
+            evidence: resolution.evidence.clone(),
+            note: resolution.note.clone(),
+        };
+        let views = views::step_settled(open, &settled, resolution.what == Settled::Abandoned);
+        self.core().draft(kind, &settled, views)
+    }
+
+    /// The step is not open: fine when this very outcome is recorded.
+    async fn ended_before(&self, step: &StepHandle, completion: &Completion) -> Result<Position> {
+        let rows = self.hashes("step-key", step.key.as_bytes())?;
+        if let Some(found) = self.latest_row(row::STEP, rows).await? {
+            let entry = self.core().entry_at(found.position).await?;
+            if let Some(outcome) = outcome_of(&entry)? {
+                let same_step = entry.json::<StepEnded>().is_ok_and(|ended| ended.step == step.id);
+                if same_step && outcome.kind == completion.kind && outcome.output == completion.output {
+                    return Ok(found.position);
+                }
+            }
+        }
+        Err(Error::conflict("step_ended", format!("step {:?} has another outcome already", step.key))
+            .hint("`samite step list SESSION` shows it"))
+    }
+
+    /// Another writer took over: what came of the step is kept as evidence, outside any epoch.
+    async fn keep_evidence(&self, step: &StepHandle, completion: &Completion, fenced: Error) -> Error {
+        let ended = StepEnded {
+            step: step.id,
+            start: step.position,
+            kind: completion.kind,
+            output: completion.output.clone(),
+            duration: completion.duration,
+            source: None,
+        };
+        let kept = async {
+            let draft = self.core().draft(EntryKind::STEP_EVIDENCE, &ended, views::step_evidence(&ended))?;
+            let entry = self.core().seal(self.branch, &self.author(), draft)?;
+            let append = Append { journal: self.branch, entries: vec![entry] };
+            self.core().0.ledger.commit(Commit { appends: vec![append], ..Commit::default() }).await
+        };
+        match kept.await {
+            Ok(_) => fenced.hint("the outcome was kept as evidence for the writer that took over"),
+            Err(_) => fenced.hint("the outcome could not be kept either"),
+        }
+    }
+
+    /// Settles a doubt. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `not_found` (`not_in_doubt`) when the step is not in doubt on this branch.
+    pub async fn resolve(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
+        for _ in 0..ROUNDS {
+            let (version, open) = self.open_steps(true).await?;
+            let known = open
+                .iter()
+                .find(|known| known.id == step && in_doubt(known, self.epoch))
+                .ok_or_else(|| not_in_doubt(step))?;
+            let draft = self.settled_draft(known, resolution)?;
+            match self.commit(vec![Guard::Registers { journal: self.branch, version }], vec![draft]).await {
+                Ok(seq) => return Ok(Position { journal: self.branch, seq }),
+                Err(error) if error.code() == "registers_moved" => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::conflict("steps_contended", format!("step {step} changed while it was settled")).hint("try again"))
+    }
+
+    /// The steps in doubt on this branch, oldest first.
+    ///
+    /// # Errors
+    /// `corrupt` when one cannot be read.
+    pub async fn doubts(&self) -> Result<Vec<super::InDoubt>> {
+        let (_, open) = self.open_steps(true).await?;
+        let mut doubts = Vec::new();
+        for step in open.iter().filter(|step| in_doubt(step, self.epoch)) {
+            doubts.push(self.describe_doubt(step, true).await?);
+        }
+        doubts.sort_by_key(|doubt| doubt.step.start.seq);
+        Ok(doubts)
+    }
+}

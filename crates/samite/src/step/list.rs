@@ -1,0 +1,90 @@
+//! The steps of a branch, as its log has them.
+
+use super::{StepRecord, outcome_of};
+use crate::client::Client;
+use crate::log::{ReadOptions, Reader};
+use crate::payload::{StepEnded, StepStarted, StepSettled, StepsInherited};
+use samite_model::step::{OutcomeKind, State};
+use samite_model::{BranchId, EntryId, EntryKind, Position, Result, SessionId};
+use std::collections::HashMap;
+
+/// The kinds that speak of steps.
+pub(crate) const STEP_KINDS: [EntryKind; 6] = [
+    EntryKind::STEP_STARTED,
+    EntryKind::STEP_COMPLETED,
+    EntryKind::STEP_FAILED,
+    EntryKind::STEP_RESOLVED,
+    EntryKind::STEP_ABANDONED,
+    EntryKind::STEPS_INHERITED,
+];
+
+impl Client {
+    /// The steps of a branch (none: the current one), in the order of their latest start. A step that is open while
+    /// no writer holds the branch is in doubt.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such branch; `corrupt` when an entry cannot be read.
+    pub async fn steps(&self, session: SessionId, branch: Option<BranchId>) -> Result<Vec<StepRecord>> {
+        let branch = match branch {
+            Some(branch) => branch,
+            None => self.current_branch(session).await?,
+        };
+        let head = self.head(session, branch).await?;
+        self.steps_between(head, 1).await
+    }
+
+    /// The steps that started or ended from `from` on.
+    pub(crate) async fn steps_between(&self, head: Position, from: u64) -> Result<Vec<StepRecord>> {
+        let options = ReadOptions { from, kinds: STEP_KINDS.to_vec(), ..ReadOptions::default() };
+        let mut reader = Reader::new(self.core.clone(), head, options).await?;
+        let mut steps: Vec<StepRecord> = Vec::new();
+        let mut places: HashMap<EntryId, usize> = HashMap::new();
+        loop {
+            let page = reader.next().await?;
+            if page.is_empty() {
+                return Ok(steps);
+            }
+            for entry in page {
+                match entry.header.kind {
+                    EntryKind::STEP_STARTED => {
+                        let started: StepStarted = entry.json()?;
+                        places.insert(entry.header.id, steps.len());
+                        steps.push(StepRecord {
+                            id: entry.header.id,
+                            start: entry.position,
+                            started_at: entry.header.time,
+                            started,
+                            state: State::Started,
+                            outcome: None,
+                        });
+                    }
+                    EntryKind::STEPS_INHERITED => {
+                        for (id, _) in entry.json::<StepsInherited>()?.steps {
+                            if let Some(step) = places.get(&id).and_then(|place| steps.get_mut(*place)) {
+                                step.state = State::InDoubt;
+                            }
+                        }
+                    }
+                    _ => {
+                        let id = match entry.header.kind {
+                            EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => entry.json::<StepEnded>()?.step,
+                            _ => entry.json::<StepSettled>()?.step,
+                        };
+                        if let Some(step) = places.get(&id).and_then(|place| steps.get_mut(*place)) {
+                            step.outcome = outcome_of(&entry)?;
+                            step.state = match &step.outcome {
+                                Some(outcome) if outcome.abandoned => State::Abandoned,
+                                Some(outcome) => match outcome.kind {
+                                    OutcomeKind::Completed => State::Completed,
+                                    OutcomeKind::Failed => State::Failed,
+                                    OutcomeKind::FailedRetryable => State::FailedRetryable,
+                                },
+                                None => step.state,
+                            };
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

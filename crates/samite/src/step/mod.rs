@@ -1,0 +1,231 @@
+//! Steps: tool executions with a durable boundary.
+
+mod begin;
+mod finish;
+mod list;
+
+use crate::payload::{SettledBy, StepEnded, StepSettled, StepStarted};
+use crate::views::OpenStep;
+use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, State};
+use samite_model::{BlockId, EntryId, Error, Position, Result, limits};
+use serde_json::Value;
+
+/// A step to begin.
+#[derive(Clone, Debug)]
+pub struct NewStep {
+    /// The caller's key: the same key on the same branch is the same step.
+    pub key: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with.
+    pub input: Value,
+    /// What it can do.
+    pub effect: Effect,
+    /// What it touches outside, normalised.
+    pub touches: Vec<String>,
+    /// How to look whether it happened.
+    pub probe: Option<Probe>,
+    /// The workspace's tree at the start, for a contained step.
+    pub tree: Option<BlockId>,
+    /// The processes that run it.
+    pub process: Option<Value>,
+    /// The entry that asked for it, in an imported log.
+    pub source: Option<u64>,
+}
+
+impl NewStep {
+    /// A step of a tool with an input; nothing is declared about its effect, so it is opaque.
+    pub fn new(key: impl Into<String>, tool: impl Into<String>, input: Value) -> Self {
+        Self {
+            key: key.into(),
+            tool: tool.into(),
+            input,
+            effect: Effect::Opaque,
+            touches: Vec::new(),
+            probe: None,
+            tree: None,
+            process: None,
+            source: None,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        limits::check_name("a step's key", &self.key)?;
+        limits::check_name("a tool's name", &self.tool)?;
+        for touch in &self.touches {
+            limits::check_name("a touched resource", touch)?;
+        }
+        if matches!(self.effect, Effect::Observable { .. }) && self.probe.is_none() {
+            return Err(Error::invalid("no_probe", format!("step {:?} is observable but has no probe", self.key))
+                .hint("say how to look whether it happened, or declare it opaque"));
+        }
+        Ok(())
+    }
+}
+
+/// What `begin` answers.
+#[derive(Clone, Debug)]
+pub enum Begin {
+    /// Its start is durable: do it now, then complete or fail it.
+    Run(StepHandle),
+    /// It ended before: this is what came of it. Do nothing.
+    Replay(Outcome),
+    /// Somebody is at it.
+    Busy(Box<StepRecord>),
+    /// A step on the same tool or resource has no outcome and its writer is gone: settle that one first.
+    InDoubt(Box<InDoubt>),
+}
+
+/// A started step of this writer.
+#[derive(Clone, Debug)]
+pub struct StepHandle {
+    /// The entry that started it.
+    pub id: EntryId,
+    /// Where that entry is.
+    pub position: Position,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// What the outside dedupes on.
+    pub idempotency_key: String,
+    pub(crate) key: String,
+}
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub kind: OutcomeKind,
+    /// What it put out.
+    pub output: Value,
+    /// Where the outcome is.
+    pub position: Position,
+    /// Who settled it, when it was in doubt.
+    pub settled: Option<SettledBy>,
+    /// Whether it was given up.
+    pub abandoned: bool,
+    /// How long it took, in nanoseconds.
+    pub duration: Option<u64>,
+}
+
+/// How a step ended, to be recorded.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// How.
+    pub kind: OutcomeKind,
+    /// What it put out.
+    pub output: Value,
+    /// How long it took, in nanoseconds.
+    pub duration: Option<u64>,
+    /// The entry that holds the result, in an imported log.
+    pub source: Option<u64>,
+}
+
+impl Completion {
+    /// It did what it should.
+    pub fn completed(output: Value) -> Self {
+        Self { kind: OutcomeKind::Completed, output, duration: None, source: None }
+    }
+
+    /// It failed; `retryable` lets the next `begin` run it again.
+    pub fn failed(output: Value, retryable: bool) -> Self {
+        let kind = if retryable { OutcomeKind::FailedRetryable } else { OutcomeKind::Failed };
+        Self { kind, output, duration: None, source: None }
+    }
+}
+
+/// A step in doubt, with what is known of it.
+#[derive(Clone, Debug)]
+pub struct InDoubt {
+    /// The step.
+    pub step: StepRecord,
+    /// What a fenced writer, or the branch that a fork left, recorded of it.
+    pub recorded: Vec<StepEnded>,
+    /// Whether it is the step that was asked for, or another that blocks it.
+    pub same_key: bool,
+}
+
+/// How a doubt is settled.
+#[derive(Clone, Debug)]
+pub struct Resolution {
+    /// What happened.
+    pub what: Settled,
+    /// Who says so.
+    pub by: SettledBy,
+    /// What was seen.
+    pub evidence: Option<Evidence>,
+    /// A person's words.
+    pub note: Option<String>,
+}
+
+/// What a doubt is settled to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// It happened, and this stands for its output.
+    Happened(Value),
+    /// It did not: it may run again.
+    DidNot,
+    /// It is given up.
+    Abandoned,
+}
+
+/// A step as a branch's log has it.
+#[derive(Clone, Debug)]
+pub struct StepRecord {
+    /// The entry of its latest start.
+    pub id: EntryId,
+    /// Where that entry is.
+    pub start: Position,
+    /// When it started, in nanoseconds since 1970.
+    pub started_at: i64,
+    /// What was started.
+    pub started: StepStarted,
+    /// Where it stands on the branch that was asked.
+    pub state: State,
+    /// What came of it.
+    pub outcome: Option<Outcome>,
+}
+
+fn ended(entry: &crate::log::Entry) -> Result<Outcome> {
+    let ended: StepEnded = entry.json()?;
+    Ok(Outcome {
+        kind: ended.kind,
+        output: ended.output,
+        position: entry.position,
+        settled: None,
+        abandoned: false,
+        duration: ended.duration,
+    })
+}
+
+fn settled(entry: &crate::log::Entry, abandoned: bool) -> Result<Outcome> {
+    let settled: StepSettled = entry.json()?;
+    let kind = match (abandoned, settled.happened) {
+        (true, _) => OutcomeKind::Failed,
+        (false, true) => OutcomeKind::Completed,
+        (false, false) => OutcomeKind::FailedRetryable,
+    };
+    Ok(Outcome {
+        kind,
+        output: settled.output,
+        position: entry.position,
+        settled: Some(settled.by),
+        abandoned,
+        duration: None,
+    })
+}
+
+/// The outcome that an entry of a step kind records, if it records one.
+pub(crate) fn outcome_of(entry: &crate::log::Entry) -> Result<Option<Outcome>> {
+    use samite_model::EntryKind as K;
+    match entry.header.kind {
+        K::STEP_COMPLETED | K::STEP_FAILED => ended(entry).map(Some),
+        K::STEP_RESOLVED => settled(entry, false).map(Some),
+        K::STEP_ABANDONED => settled(entry, true).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Whether an open step's writer is gone: it was started in an epoch that passed, or before a fork.
+fn in_doubt(open: &OpenStep, epoch: u64) -> bool {
+    open.epoch != epoch
+}

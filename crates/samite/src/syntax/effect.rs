@@ -1,0 +1,121 @@
+//! `--effect idempotent|keyed[:WINDOW]|contained|observable[:SETTLE]|opaque`, with `--within PATH` for `contained`.
+
+use samite_model::step::Effect;
+use samite_model::{Error, Result};
+
+/// The effect that a word and the paths of `--within` declare.
+///
+/// # Errors
+/// `invalid` (`bad_effect`, `bad_duration`, `bad_path`) with what would be right.
+pub fn parse_effect(text: &str, within: &[String]) -> Result<Effect> {
+    let (class, argument) = match text.split_once(':') {
+        Some((class, argument)) => (class, Some(argument)),
+        None => (text, None),
+    };
+    let seconds = argument.map(parse_seconds).transpose();
+    let effect = match (class, argument) {
+        ("idempotent", None) => Effect::Idempotent,
+        ("keyed", _) => Effect::Keyed { window_seconds: seconds? },
+        ("contained", None) => {
+            Effect::Contained { within: within.iter().map(|path| inside(path)).collect::<Result<Vec<_>>>()? }
+        }
+        ("observable", _) => Effect::Observable { settle_seconds: seconds? },
+        ("opaque", None) => Effect::Opaque,
+        _ => {
+            return Err(Error::invalid("bad_effect", format!("{text:?} is no effect"))
+                .hint("one of idempotent, keyed[:WINDOW], contained, observable[:SETTLE], opaque"));
+        }
+    };
+    if !within.is_empty() && !matches!(effect, Effect::Contained { .. }) {
+        return Err(Error::invalid("bad_effect", format!("--within says nothing about a step that is {class}"))
+            .hint("use it with --effect contained"));
+    }
+    Ok(effect)
+}
+
+/// A time in seconds: `90`, `90s`, `15m`, `24h`, `7d`.
+///
+/// # Errors
+/// `invalid` (`bad_duration`).
+pub fn parse_seconds(text: &str) -> Result<u64> {
+    let digits = text.trim_end_matches(|last: char| last.is_ascii_alphabetic());
+    let unit = match text.get(digits.len()..).unwrap_or_default() {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3600),
+        "d" => Some(86_400),
+        _ => None,
+    };
+    let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    number.and_then(|number| number.parse::<u64>().ok()).zip(unit).and_then(|(number, unit)| number.checked_mul(unit)).ok_or_else(
+        || {
+            Error::invalid("bad_duration", format!("{text:?} is no time"))
+                .hint("a number of seconds, or with a unit: 90s, 15m, 24h, 7d")
+        },
+    )
+}
+
+/// A path below the workspace, without what changes nothing in it.
+fn inside(path: &str) -> Result<String> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if path.starts_with('/') || parts.contains(&"..") || path.contains('\0') || path.is_empty() {
+        return Err(Error::invalid("bad_path", format!("{path:?} is no path inside the workspace"))
+            .hint("give it relative to the workspace, without .."));
+    }
+    Ok(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_is_understood() {
+        let keyed = |window_seconds| Effect::Keyed { window_seconds };
+        let observable = |settle_seconds| Effect::Observable { settle_seconds };
+        for (text, right) in [
+            ("idempotent", Effect::Idempotent),
+            ("keyed", keyed(None)),
+            ("keyed:24h", keyed(Some(86_400))),
+            ("keyed:0", keyed(Some(0))),
+            ("contained", Effect::Contained { within: vec![] }),
+            ("observable", observable(None)),
+            ("observable:30s", observable(Some(30))),
+            ("opaque", Effect::Opaque),
+        ] {
+            assert_eq!(parse_effect(text, &[]).unwrap(), right, "{text}");
+        }
+        for (text, code) in [
+            ("", "bad_effect"),
+            ("Idempotent", "bad_effect"),
+            ("idempotent:5", "bad_effect"),
+            ("opaque:", "bad_effect"),
+            ("contained:src", "bad_effect"),
+            ("keyed:", "bad_duration"),
+            ("keyed:soon", "bad_duration"),
+        ] {
+            assert_eq!(parse_effect(text, &[]).unwrap_err().code(), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_stay_inside_the_workspace() {
+        let within = |paths: &[&str]| parse_effect("contained", &paths.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let right = Effect::Contained { within: vec!["src/a b".to_owned(), String::new(), "x".to_owned()] };
+        assert_eq!(within(&["./src//a b/", ".", "x"]).unwrap(), right);
+        for path in ["/etc", "../other", "src/../../other", "", "a\0b"] {
+            assert_eq!(within(&[path]).unwrap_err().code(), "bad_path", "{path:?}");
+        }
+        assert_eq!(parse_effect("opaque", &["src".to_owned()]).unwrap_err().code(), "bad_effect");
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, right) in [("0", 0), ("90", 90), ("90s", 90), ("15m", 900), ("24h", 86_400), ("7d", 604_800)] {
+            assert_eq!(parse_seconds(text).unwrap(), right, "{text}");
+        }
+        for text in ["", "s", "-1", "+1", "1.5h", "1w", "1 h", "1ms", "99999999999999999999", "999999999999999999d", "٣"] {
+            assert_eq!(parse_seconds(text).unwrap_err().code(), "bad_duration", "{text}");
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The views of journals: which rows and registers an entry makes. Pure: the same function serves the append and the
+//! rebuild.
+
+use crate::payload::{
+    BranchCurrent, BranchForked, BranchLifetime, SessionCreated, StepEnded, StepSettled, StepStarted, StepsInherited,
+    TreeRecorded, WorkspaceAttached,
+};
+use samite_ledger::{NewRow, Register, RegisterChange};
+use samite_model::step::{Effect, OutcomeKind, State};
+use samite_model::{EntryId, Error, JournalId, Position, Pseudonym, Result};
+
+/// Row kinds. Codes are permanent.
+pub(crate) mod row {
+    /// A dedupe id; the value is the fingerprint of what was submitted.
+    pub(crate) const DEDUPE: u16 = 1;
+    /// An event of a step key; the value is a [`super::StepRow`].
+    pub(crate) const STEP: u16 = 2;
+    /// A workspace's tree; hash of the workspace, value = root.
+    pub(crate) const TREE: u16 = 3;
+    /// An outcome of a fenced writer; hash = id of the started entry.
+    pub(crate) const EVIDENCE: u16 = 4;
+    /// A principal that was seen; hash = its pseudonym (tenant's control journal).
+    pub(crate) const PRINCIPAL: u16 = 5;
+    /// Every kind.
+    pub(crate) const ALL: [u16; 5] = [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL];
+}
+
+/// Register kinds. Codes are permanent.
+pub(crate) mod register {
+    /// A step without an outcome; hash = id of its started entry.
+    pub(crate) const OPEN_STEP: u16 = 1;
+    /// The current branch; value = branch id.
+    pub(crate) const CURRENT: u16 = 2;
+    /// A branch's lifetime; hash = branch id.
+    pub(crate) const LIFETIME: u16 = 3;
+    /// A workspace in use; hash = workspace, value = branch id.
+    pub(crate) const WORKSPACE: u16 = 4;
+}
+
+/// Hashes callers' strings for one subject.
+pub(crate) trait IndexHash {
+    /// The keyed hash of bytes in a domain.
+    fn hash(&self, domain: &'static str, bytes: &[&[u8]]) -> Result<[u8; 16]>;
+}
+
+/// What a step row says: the last one along an ancestry is where the step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepRow {
+    /// Where the step stands with this entry.
+    pub(crate) state: State,
+    /// The attempt.
+    pub(crate) attempt: u32,
+    /// The fingerprint of tool and input.
+    pub(crate) fingerprint: [u8; 16],
+}
+
+impl StepRow {
+    const SIZE: usize = 21;
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let state = match self.state {
+            State::Absent => 0,
+            State::Started => 1,
+            State::InDoubt => 2,
+            State::Completed => 3,
+            State::Failed => 4,
+            State::FailedRetryable => 5,
+            State::Abandoned => 6,
+        };
+        let mut bytes = Vec::with_capacity(Self::SIZE);
+        bytes.push(state);
+        bytes.extend_from_slice(&self.attempt.to_be_bytes());
+        bytes.extend_from_slice(&self.fingerprint);
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let parts = bytes
+            .split_first()
+            .and_then(|(state, rest)| rest.split_first_chunk::<4>().map(|(attempt, rest)| (*state, *attempt, rest)))
+            .and_then(|(state, attempt, rest)| <[u8; 16]>::try_from(rest).ok().map(|print| (state, attempt, print)));
+        let (state, attempt, fingerprint) =
+            parts.ok_or_else(|| Error::corrupt("bad_view", "a step row has another length").hint(REBUILD))?;
+        let state = match state {
+            1 => State::Started,
+            2 => State::InDoubt,
+            3 => State::Completed,
+            4 => State::Failed,
+            5 => State::FailedRetryable,
+            6 => State::Abandoned,
+            other => {
+                return Err(Error::corrupt("bad_view", format!("a step row has state {other}")).hint(REBUILD));
+            }
+        };
+        Ok(Self { state, attempt: u32::from_be_bytes(attempt), fingerprint })
+    }
+}
+
+const REBUILD: &str = "run `samite verify --rebuild`";
+
+/// A step without an outcome, as a register holds it: keyed hashes and integers only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenStep {
+    /// The entry that started it.
+    pub(crate) id: EntryId,
+    /// Where that entry is.
+    pub(crate) start: Position,
+    /// The epoch that it was started in; 0 for one that a fork inherited.
+    pub(crate) epoch: u64,
+    /// Whether doubt about it blocks others: not for idempotent ones.
+    pub(crate) blocks: bool,
+    /// The hash of its key.
+    pub(crate) key: [u8; 16],
+    /// The hash of its tool.
+    pub(crate) tool: [u8; 16],
+    /// The attempt.
+    pub(crate) attempt: u32,
+    /// The fingerprint of tool and input.
+    pub(crate) fingerprint: [u8; 16],
+    /// The hashes of what it touches.
+    pub(crate) touches: Vec<[u8; 16]>,
+}
+
+impl OpenStep {
+    /// The register's value. The start is written only when it is not the register's own entry.
+    fn encode(&self, inherited: bool) -> Vec<u8> {
+        let mut bytes = vec![u8::from(self.blocks) | (u8::from(inherited) << 1)];
+        if inherited {
+            bytes.extend_from_slice(self.start.journal.as_bytes());
+            bytes.extend_from_slice(&self.start.seq.to_be_bytes());
+        }
+        bytes.extend_from_slice(&self.epoch.to_be_bytes());
+        bytes.extend_from_slice(&self.attempt.to_be_bytes());
+        for hash in [&self.key, &self.tool, &self.fingerprint].into_iter().chain(&self.touches) {
+            bytes.extend_from_slice(hash);
+        }
+        bytes
+    }
+
+    /// Reads a register of a journal.
+    pub(crate) fn decode(journal: JournalId, register: &Register) -> Result<Self> {
+        let damaged =
+            || Error::corrupt("bad_view", format!("an open step of journal {journal} is unreadable")).hint(REBUILD);
+        let (flags, rest) = register.value.split_first().ok_or_else(damaged)?;
+        let (start, rest) = if flags & 2 == 0 {
+            (Position { journal, seq: register.seq }, rest)
+        } else {
+            let (id, rest) = rest.split_first_chunk::<16>().ok_or_else(damaged)?;
+            let (seq, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+            (Position { journal: JournalId(*id), seq: u64::from_be_bytes(*seq) }, rest)
+        };
+        let (epoch, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (attempt, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (hashes, remainder) = rest.as_chunks::<16>();
+        let [key, tool, fingerprint, touches @ ..] = hashes else { return Err(damaged()) };
+        if !remainder.is_empty() {
+            return Err(damaged());
+        }
+        Ok(Self {
+            id: EntryId(register.hash),
+            start,
+            epoch: u64::from_be_bytes(*epoch),
+            blocks: flags & 1 == 1,
+            key: *key,
+            tool: *tool,
+            attempt: u32::from_be_bytes(*attempt),
+            fingerprint: *fingerprint,
+            touches: touches.to_vec(),
+        })
+    }
+
+    /// Whether doubt about this step blocks another with this tool and these touches: by what they touch when both
+    /// say so, else by tool.
+    pub(crate) fn blocks(&self, other: &StepHashes) -> bool {
+        if !self.blocks || !other.blocks {
+            false
+        } else if self.touches.is_empty() || other.touches.is_empty() {
+            self.tool == other.tool
+        } else {
+            self.touches.iter().any(|touch| other.touches.contains(touch))
+        }
+    }
+}
+
+/// The hashes of a step about to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepHashes {
+    pub(crate) key: [u8; 16],
+    pub(crate) tool: [u8; 16],
+    pub(crate) fingerprint: [u8; 16],
+    pub(crate) touches: Vec<[u8; 16]>,
+    pub(crate) blocks: bool,
+}
+
+/// The key's hash in a session.
+pub(crate) fn step_key(hash: &dyn IndexHash, key: &str) -> Result<[u8; 16]> {
+    hash.hash("step-key", &[key.as_bytes()])
+}
+
+/// The hashes of a step.
+pub(crate) fn step_hashes(hash: &dyn IndexHash, step: &StepStarted) -> Result<StepHashes> {
+    let input = serde_json::to_vec(&step.input)
+        .map_err(|error| Error::invalid("bad_input", "the step's input is not JSON").because(error))?;
+    Ok(StepHashes {
+        key: step_key(hash, &step.key)?,
+        tool: hash.hash("tool", &[step.tool.as_bytes()])?,
+        fingerprint: hash.hash("step-input", &[step.tool.as_bytes(), b"\0", &input])?,
+        touches: step.touches.iter().map(|touch| hash.hash("touch", &[touch.as_bytes()])).collect::<Result<_>>()?,
+        blocks: step.effect != Effect::Idempotent,
+    })
+}
+
+/// What an entry adds to the views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Projection {
+    pub(crate) rows: Vec<NewRow>,
+    pub(crate) registers: Vec<RegisterChange>,
+}
+
+impl Projection {
+    fn row(mut self, kind: u16, hash: [u8; 16], value: Vec<u8>) -> Self {
+        self.rows.push(NewRow { kind, hash, value });
+        self
+    }
+
+    fn set(mut self, kind: u16, hash: [u8; 16], value: Vec<u8>) -> Self {
+        self.registers.push(RegisterChange::Set { kind, hash, value });
+        self
+    }
+
+    fn clear(mut self, kind: u16, hash: [u8; 16]) -> Self {
+        self.registers.push(RegisterChange::Clear { kind, hash });
+        self
+    }
+}
+
+/// A dedupe row.
+pub(crate) fn dedupe(hash: [u8; 16], fingerprint: [u8; 16]) -> NewRow {
+    NewRow { kind: row::DEDUPE, hash, value: fingerprint.to_vec() }
+}
+
+/// A started step.
+pub(crate) fn step_started(id: EntryId, epoch: u64, attempt: u32, hashes: &StepHashes) -> Projection {
+    let open = OpenStep {
+        id,
+        start: Position { journal: JournalId([0; 16]), seq: 0 },
+        epoch,
+        blocks: hashes.blocks,
+        key: hashes.key,
+        tool: hashes.tool,
+        attempt,
+        fingerprint: hashes.fingerprint,
+        touches: hashes.touches.clone(),
+    };
+    let row = StepRow { state: State::Started, attempt, fingerprint: hashes.fingerprint };
+    Projection::default().row(row::STEP, hashes.key, row.encode()).set(
+        register::OPEN_STEP,
+        *id.as_bytes(),
+        open.encode(false),
+    )
+}
+
+/// An ended step.
+pub(crate) fn step_ended(open: &OpenStep, ended: &StepEnded) -> Projection {
+    let state = match ended.kind {
+        OutcomeKind::Completed => State::Completed,
+        OutcomeKind::Failed => State::Failed,
+        OutcomeKind::FailedRetryable => State::FailedRetryable,
+    };
+    step_closed(open, state)
+}
+
+/// A settled doubt; `abandoned` when a person gave the step up.
+pub(crate) fn step_settled(open: &OpenStep, settled: &StepSettled, abandoned: bool) -> Projection {
+    let state = match (abandoned, settled.happened) {
+        (true, _) => State::Abandoned,
+        (false, true) => State::Completed,
+        (false, false) => State::FailedRetryable,
+    };
+    step_closed(open, state)
+}
+
+fn step_closed(open: &OpenStep, state: State) -> Projection {
+    let row = StepRow { state, attempt: open.attempt, fingerprint: open.fingerprint };
+    Projection::default().row(row::STEP, open.key, row.encode()).clear(register::OPEN_STEP, *open.id.as_bytes())
+}
+
+/// Steps that a fork inherits open: in doubt in the child.
+pub(crate) fn steps_inherited(open: &[OpenStep]) -> Projection {
+    open.iter().fold(Projection::default(), |projection, step| {
+        let inherited = OpenStep { epoch: 0, ..step.clone() };
+        projection.set(register::OPEN_STEP, *step.id.as_bytes(), inherited.encode(true))
+    })
+}
+
+/// What the inherited entry lists.
+pub(crate) fn inherited_payload(open: &[OpenStep]) -> StepsInherited {
+    StepsInherited { steps: open.iter().map(|step| (step.id, step.start)).collect() }
+}
+
+/// An outcome of a fenced writer.
+pub(crate) fn step_evidence(ended: &StepEnded) -> Projection {
+    Projection::default().row(row::EVIDENCE, *ended.step.as_bytes(), Vec::new())
+}
+
+/// A tree.
+pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
+    Projection::default().row(row::TREE, *recorded.workspace.as_bytes(), recorded.root.as_bytes().to_vec())
+}
+
+/// A workspace in use by a branch (control journal).
+pub(crate) fn workspace_attached(attached: &WorkspaceAttached) -> Projection {
+    Projection::default().set(
+        register::WORKSPACE,
+        *attached.workspace.as_bytes(),
+        attached.branch.as_bytes().to_vec(),
+    )
+}
+
+/// A principal is known.
+pub(crate) fn principal_seen(actor: Pseudonym) -> Projection {
+    Projection::default().row(row::PRINCIPAL, *actor.as_bytes(), Vec::new())
+}
+
+/// The first branch is current.
+pub(crate) fn session_created(created: &SessionCreated) -> Projection {
+    Projection::default().set(register::CURRENT, [0; 16], created.branch.as_bytes().to_vec())
+}
+
+/// A fork begins with its lifetime.
+pub(crate) fn branch_forked(forked: &BranchForked) -> Projection {
+    Projection::default().set(register::LIFETIME, *forked.branch.as_bytes(), lifetime_value(forked.trees_until))
+}
+
+/// Another branch is current, and the previous one's trees begin to age.
+pub(crate) fn branch_current(current: &BranchCurrent) -> Projection {
+    Projection::default()
+        .set(register::CURRENT, [0; 16], current.branch.as_bytes().to_vec())
+        .clear(register::LIFETIME, *current.branch.as_bytes())
+        .set(register::LIFETIME, *current.previous.as_bytes(), lifetime_value(current.previous_trees_until))
+}
+
+/// A branch's lifetime.
+pub(crate) fn branch_lifetime(lifetime: &BranchLifetime) -> Projection {
+    Projection::default().set(register::LIFETIME, *lifetime.branch.as_bytes(), lifetime_value(lifetime.trees_until))
+}
+
+/// Kept for ever is an empty value.
+fn lifetime_value(until: Option<i64>) -> Vec<u8> {
+    until.map(|until| until.to_be_bytes().to_vec()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(tool: u8, touches: &[u8], blocks: bool) -> OpenStep {
+        OpenStep {
+            id: EntryId([1; 16]),
+            start: Position { journal: JournalId([2; 16]), seq: 9 },
+            epoch: 3,
+            blocks,
+            key: [4; 16],
+            tool: [tool; 16],
+            attempt: 2,
+            fingerprint: [6; 16],
+            touches: touches.iter().map(|touch| [*touch; 16]).collect(),
+        }
+    }
+
+    fn other(tool: u8, touches: &[u8], blocks: bool) -> StepHashes {
+        let open = open(tool, touches, blocks);
+        StepHashes { key: [9; 16], tool: open.tool, fingerprint: [8; 16], touches: open.touches, blocks }
+    }
+
+    #[test]
+    fn doubt_blocks_by_touches_when_both_declare_them_else_by_tool() {
+        let table = [
+            (open(1, &[], true), other(1, &[], true), true),
+            (open(1, &[], true), other(2, &[], true), false),
+            (open(1, &[7], true), other(1, &[], true), true),
+            (open(1, &[7], true), other(1, &[8], true), false),
+            (open(1, &[7], true), other(2, &[8, 7], true), true),
+            (open(1, &[7], false), other(1, &[7], true), false),
+            (open(1, &[7], true), other(1, &[7], false), false),
+        ];
+        for (open, other, expected) in table {
+            assert_eq!(open.blocks(&other), expected, "{open:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn an_open_step_is_read_as_it_was_written() {
+        let own = open(1, &[7, 8], true);
+        let register = |inherited| Register {
+            kind: register::OPEN_STEP,
+            hash: [1; 16],
+            seq: 9,
+            value: own.encode(inherited),
+        };
+        assert_eq!(OpenStep::decode(JournalId([2; 16]), &register(false)).unwrap(), own);
+        assert_eq!(OpenStep::decode(JournalId([5; 16]), &register(true)).unwrap(), own);
+        for cut in 0..register(true).value.len() {
+            let mut short = register(true);
+            short.value.truncate(cut);
+            // Cutting whole hashes off the end only loses touches; anything else is damage.
+            let whole_hashes = cut >= 37 + 48 && (cut - 37) % 16 == 0;
+            assert_eq!(OpenStep::decode(JournalId([5; 16]), &short).is_ok(), whole_hashes, "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_step_row_is_read_as_it_was_written() {
+        let row = StepRow { state: State::FailedRetryable, attempt: 3, fingerprint: [7; 16] };
+        assert_eq!(StepRow::decode(&row.encode()).unwrap(), row);
+        assert!(StepRow::decode(&row.encode()[..20]).is_err());
+    }
+}

@@ -1,0 +1,395 @@
+//! A writer: a lease on one branch. Everything is appended through one.
+//!
+//! The lease is for liveness; only the epoch, checked inside each append's transaction, is for safety.
+
+use crate::client::Client;
+use crate::core::{Author, Core, Draft};
+use crate::log::{ReadOptions, Reader};
+use crate::payload::Event;
+use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
+use samite_host::process::{Identity, Liveness};
+use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
+use samite_model::{
+    BranchId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How to become a branch's writer.
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    /// The writer's id, which a harness carries across its processes; none makes one for this process alone.
+    pub id: Option<String>,
+    /// The process that stands for the writer: when it is gone, so is the writer. None means that only time tells.
+    pub process: Option<Identity>,
+    /// How long the lease lasts without a sign of life, in nanoseconds.
+    pub time_to_live: i64,
+    /// Take the branch over although its holder may live. The holder is fenced.
+    pub take_over: bool,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self { id: None, process: None, time_to_live: 60_000_000_000, take_over: false }
+    }
+}
+
+/// A hundred years, in nanoseconds.
+const FOR_EVER: i64 = 100 * 365 * 24 * 3600 * 1_000_000_000;
+
+/// An event to append.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// What it is: a message, a model response, an event, a compaction.
+    pub kind: EntryKind,
+    /// Its bytes, kept as they are.
+    pub body: Vec<u8>,
+    /// What samite should know of it beside its bytes, such as the range that a compaction summarises.
+    pub attributes: Option<serde_json::Value>,
+    /// The caller's id for it: appending it again with the same bytes returns the first seq.
+    pub dedupe: Option<String>,
+    /// Append only if the branch's head is this.
+    pub expected_head: Option<u64>,
+}
+
+/// What came of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Where the entry is.
+    pub position: Position,
+    /// Whether it was there already.
+    pub duplicate: bool,
+}
+
+/// A lease on one branch.
+pub struct Writer {
+    pub(crate) client: Client,
+    pub(crate) session: SessionId,
+    pub(crate) branch: BranchId,
+    pub(crate) control: JournalId,
+    pub(crate) epoch: u64,
+    /// The owners along the ancestry: a lookup hashes once for each.
+    pub(crate) owners: Vec<Pseudonym>,
+    writer: Pseudonym,
+    process: Vec<u8>,
+    time_to_live: i64,
+    state: Mutex<State>,
+    /// The lease of another writer that ended when this one began.
+    pub(crate) previous: Option<Lease>,
+}
+
+struct State {
+    expires: i64,
+    /// A copy of the branch's registers; a guard on its version makes it safe to use.
+    open: Option<(u64, Arc<Vec<OpenStep>>)>,
+}
+
+impl Client {
+    /// Becomes the writer of a branch (none: the current one). When this returns, the epoch is durable.
+    ///
+    /// # Errors
+    /// `conflict` (`lease_held`) while another writer holds it and lives; `not_found` when there is no such branch.
+    pub async fn writer(
+        &self,
+        session: SessionId,
+        branch: Option<BranchId>,
+        options: WriterOptions,
+    ) -> Result<Writer> {
+        let control = self.control(session).await?;
+        let branch = match branch {
+            Some(branch) => branch,
+            None => self.current_of(&control).await?,
+        };
+        let state = self.branch_state(session, branch).await?;
+        let process = options.process.as_ref().map(|identity| identity.encode().to_vec()).unwrap_or_default();
+        // The life of a process that can be seen is better evidence than any timer.
+        let time_to_live = if process.is_empty() { options.time_to_live } else { FOR_EVER };
+        let id = match &options.id {
+            Some(id) => {
+                limits::check_name("a writer's id", id)?;
+                id.clone()
+            }
+            None => JournalId(self.core.random_id()?).to_string(),
+        };
+        let writer = self.core.0.keys.writer(&writer_name(&id, &process));
+        let mut owners: Vec<Pseudonym> = Vec::new();
+        for segment in self.core.ancestry(Position { journal: branch, seq: state.head }).await? {
+            if !owners.contains(&segment.owner) {
+                owners.push(segment.owner);
+            }
+        }
+        if !owners.contains(&state.owner) {
+            owners.push(state.owner);
+        }
+        let (epoch, previous, expires) =
+            take_lease(&self.core, &state, writer, &process, time_to_live, options.take_over).await?;
+        Ok(Writer {
+            client: self.clone(),
+            session,
+            branch,
+            control: control.id,
+            epoch,
+            owners,
+            writer,
+            process,
+            time_to_live,
+            state: Mutex::new(State { expires, open: None }),
+            previous,
+        })
+    }
+}
+
+/// A writer that comes back as another process is another writer: the steps that the first left open are in doubt.
+fn writer_name(id: &str, process: &[u8]) -> String {
+    let mut name = id.to_owned();
+    name.push('\0');
+    name.push_str(&data_encoding::HEXLOWER.encode(process));
+    name
+}
+
+async fn take_lease(
+    core: &Core,
+    branch: &JournalState,
+    writer: Pseudonym,
+    process: &[u8],
+    time_to_live: i64,
+    force: bool,
+) -> Result<(u64, Option<Lease>, i64)> {
+    let mut take_over = None;
+    // Each round sees another holder, and a holder that lives ends the loop.
+    for _ in 0..8 {
+        let now = core.now();
+        let expires = now.saturating_add(time_to_live);
+        let request =
+            LeaseRequest { journal: branch.id, writer, now, expires, process: process.to_vec(), take_over };
+        match core.0.ledger.lease(request).await? {
+            LeaseOutcome::Held { epoch, previous } => return Ok((epoch, previous, expires)),
+            LeaseOutcome::Busy(lease) if force || holder_is_gone(&lease) => take_over = Some(lease.epoch),
+            LeaseOutcome::Busy(lease) => {
+                let seconds = lease.expires.saturating_sub(now) / 1_000_000_000 + 1;
+                return Err(Error::conflict(
+                    "lease_held",
+                    format!("another writer holds branch {} (epoch {})", branch.id.short(), lease.epoch),
+                )
+                .hint(format!("wait for it to end; without a sign of life its lease expires in {seconds} s"))
+                .hint("fork the session to work beside it"));
+            }
+            LeaseOutcome::Released => {
+                return Err(Error::internal("lease_released", "a lease that was asked for was given up"));
+            }
+        }
+    }
+    Err(Error::conflict("lease_contended", format!("many writers want branch {} at once", branch.id.short()))
+        .hint("try again"))
+}
+
+fn holder_is_gone(lease: &Lease) -> bool {
+    Identity::decode(&lease.process)
+        .is_ok_and(|identity| matches!(identity.liveness(), Liveness::Gone | Liveness::OtherBoot))
+}
+
+impl Writer {
+    /// The branch.
+    pub fn branch(&self) -> BranchId {
+        self.branch
+    }
+
+    /// The session.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The epoch that this writer writes in.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.client.core
+    }
+
+    pub(crate) fn author(&self) -> Author {
+        self.client.author(self.epoch)
+    }
+
+    /// The branch's open steps with the version that guards them; `fresh` reads them again.
+    pub(crate) async fn open_steps(&self, fresh: bool) -> Result<(u64, Arc<Vec<OpenStep>>)> {
+        if !fresh {
+            if let Some(open) = &self.locked().open {
+                return Ok(open.clone());
+            }
+        }
+        let (version, registers) = self.core().0.ledger.registers(self.branch).await?;
+        let mut open: Vec<OpenStep> = registers
+            .iter()
+            .filter(|entry| entry.kind == register::OPEN_STEP)
+            .map(|entry| OpenStep::decode(self.branch, entry))
+            .collect::<Result<_>>()?;
+        open.sort_by_key(|step| step.start.seq);
+        let known = (version, Arc::new(open));
+        self.locked().open = Some(known.clone());
+        Ok(known)
+    }
+
+    /// Remembers what a commit under a guard on `version` made of the open steps.
+    pub(crate) fn remember_open(&self, version: u64, open: Vec<OpenStep>) {
+        self.locked().open = Some((version + 1, Arc::new(open)));
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Commits entries to the branch in this writer's epoch, renewing the lease in passing when a third of it is over.
+    pub(crate) async fn commit(&self, mut guards: Vec<Guard>, drafts: Vec<Draft>) -> Result<u64> {
+        let author = self.author();
+        let entries = drafts
+            .into_iter()
+            .map(|draft| self.core().seal(self.branch, &author, draft))
+            .collect::<Result<Vec<_>>>()?;
+        guards.insert(0, Guard::Epoch { journal: self.branch, epoch: self.epoch });
+        let now = self.core().now();
+        let expires = now.saturating_add(self.time_to_live);
+        let due = expires.saturating_sub(self.locked().expires) > self.time_to_live / 3;
+        let receipt = self
+            .core()
+            .0
+            .ledger
+            .commit(Commit {
+                guards,
+                appends: vec![Append { journal: self.branch, entries }],
+                renew: due.then_some((self.branch, self.epoch, expires)),
+                ..Commit::default()
+            })
+            .await?;
+        if due {
+            self.locked().expires = expires;
+        }
+        receipt
+            .first_seqs
+            .first()
+            .copied()
+            .ok_or_else(|| Error::internal("no_receipt", "a commit with an append gave no seq"))
+    }
+
+    /// Appends an event. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `fenced` when another writer took over; `conflict` when the head is not the expected one (`head_moved`) or the
+    /// dedupe id was used for other bytes (`dedupe_mismatch`); `invalid` past the limits.
+    pub async fn append(&self, event: NewEvent) -> Result<Appended> {
+        let mut draft = Draft {
+            id: self.core().entry_id()?,
+            kind: event.kind,
+            payload: Event::encode(event.dedupe.as_deref(), event.attributes.as_ref(), &event.body)?,
+            views: Projection::default(),
+        };
+        let mut guards = Vec::new();
+        if let Some(seq) = event.expected_head {
+            guards.push(Guard::Head { journal: self.branch, seq });
+        }
+        let Some(dedupe) = &event.dedupe else {
+            let seq = self.commit(guards, vec![draft]).await?;
+            return Ok(Appended { position: Position { journal: self.branch, seq }, duplicate: false });
+        };
+        limits::check_name("a dedupe id", dedupe)?;
+        let hashes = self.hashes("dedupe", dedupe.as_bytes())?;
+        let code = event.kind.code().to_be_bytes();
+        let fingerprints = self.hashes_of("submitted", &[&code, &event.body])?;
+        let own = self.own_hash();
+        draft.views.rows.push(views::dedupe(
+            own.hash("dedupe", &[dedupe.as_bytes()])?,
+            own.hash("submitted", &[&code, &event.body])?,
+        ));
+        // The dedupe row is looked for first: a repeated append is answered even when its expected head has passed.
+        guards.insert(0, Guard::RowAbsent { journal: self.branch, kind: row::DEDUPE, hashes: hashes.clone() });
+        match self.commit(guards, vec![draft]).await {
+            Ok(seq) => Ok(Appended { position: Position { journal: self.branch, seq }, duplicate: false }),
+            Err(error) if matches!(error.code(), "row_exists" | "outcome_unknown") => {
+                let Some(found) = self.latest_row(row::DEDUPE, hashes).await? else { return Err(error) };
+                if fingerprints.iter().any(|fingerprint| found.value == fingerprint) {
+                    return Ok(Appended { position: found.position, duplicate: true });
+                }
+                Err(Error::conflict(
+                    "dedupe_mismatch",
+                    format!("dedupe id {dedupe:?} was used at seq {} for other bytes", found.position.seq),
+                )
+                .hint("use another id for another event"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The newest row along the branch's ancestry with any of these hashes.
+    pub(crate) async fn latest_row(&self, kind: u16, hashes: Vec<[u8; 16]>) -> Result<Option<Row>> {
+        let head = self.core().journal(self.branch).await?.head;
+        let at = Position { journal: self.branch, seq: head };
+        Ok(self.core().0.ledger.rows(RowQuery { at, kind, hashes, limit: 1 }).await?.into_iter().next())
+    }
+
+    pub(crate) fn own_hash(&self) -> crate::core::FamilyHash<'_> {
+        self.core().hasher(self.client.subject.pseudonym, self.session)
+    }
+
+    /// The hash of a string, once for each owner along the ancestry.
+    pub(crate) fn hashes(&self, domain: &'static str, bytes: &[u8]) -> Result<Vec<[u8; 16]>> {
+        self.hashes_of(domain, &[bytes])
+    }
+
+    fn hashes_of(&self, domain: &'static str, parts: &[&[u8]]) -> Result<Vec<[u8; 16]>> {
+        self.owners.iter().map(|owner| self.core().hasher(*owner, self.session).hash(domain, parts)).collect()
+    }
+
+    /// Reads this writer's branch.
+    ///
+    /// # Errors
+    /// As [`Client::read`].
+    pub async fn read(&self, options: ReadOptions) -> Result<Reader> {
+        self.client.read(self.session, Some(self.branch), options).await
+    }
+
+    /// Gives the lease up. Steps left open are then in doubt for the next writer.
+    ///
+    /// # Errors
+    /// `unavailable` when it could not be recorded; the lease then expires by itself.
+    pub async fn release(self) -> Result<()> {
+        let now = self.core().now();
+        let request = LeaseRequest {
+            journal: self.branch,
+            writer: self.writer,
+            now,
+            expires: now,
+            process: self.process.clone(),
+            take_over: None,
+        };
+        self.core().0.ledger.lease(request).await.map(|_| ())
+    }
+}
+
+impl Client {
+    /// Reads a branch (none: the current one).
+    ///
+    /// # Errors
+    /// `not_found` when there is no such branch or position.
+    pub async fn read(
+        &self,
+        session: SessionId,
+        branch: Option<BranchId>,
+        options: ReadOptions,
+    ) -> Result<Reader> {
+        let branch = match branch {
+            Some(branch) => branch,
+            None => self.current_branch(session).await?,
+        };
+        let head = self.head(session, branch).await?;
+        Reader::new(self.core.clone(), head, options).await
+    }
+
+    /// Waits until a branch's head is beyond `after` or about `milliseconds` have passed, and returns the head.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such branch.
+    pub async fn wait(&self, session: SessionId, branch: BranchId, after: u64, milliseconds: u64) -> Result<u64> {
+        self.branch_state(session, branch).await?;
+        self.core.0.ledger.wait(branch, after, milliseconds).await
+    }
+}

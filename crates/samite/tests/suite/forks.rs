@@ -1,0 +1,143 @@
+//! Forks, rewinds and what they leave behind.
+
+use crate::support::{World, event, run};
+use samite::payload::ForkReason;
+use samite::{Begin, ForkOptions, Lifetime, NewSession, NewStep, ReadOptions, Writer, WriterOptions};
+use samite_model::step::State;
+use samite_model::{BranchId, ErrorKind, SessionId};
+use serde_json::json;
+
+async fn writer(world: &World, session: SessionId, branch: Option<BranchId>) -> Writer {
+    let options = WriterOptions { take_over: true, ..WriterOptions::default() };
+    world.client.writer(session, branch, options).await.unwrap()
+}
+
+async fn bodies(world: &World, session: SessionId, branch: Option<BranchId>) -> Vec<String> {
+    let entries = world.client.read(session, branch, ReadOptions::default()).await.unwrap().all().await.unwrap();
+    entries
+        .iter()
+        .filter(|entry| entry.is_event())
+        .map(|entry| String::from_utf8(entry.event().unwrap().body.to_vec()).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_fork_inherits_up_to_its_point_and_neither_sees_the_others_tail() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        let main = writer(&world, session.id, None).await;
+        for word in ["a", "b", "c"] {
+            main.append(event(word)).await.unwrap();
+        }
+        let fork = world.client.fork(session.id, ForkOptions { seq: Some(2), ..Default::default() }).await.unwrap();
+        assert_eq!((fork.at.seq, fork.at.journal), (2, session.current));
+        let child = writer(&world, session.id, Some(fork.branch)).await;
+        assert_eq!(child.append(event("x")).await.unwrap().position.seq, 3);
+        assert_eq!(bodies(&world, session.id, Some(fork.branch)).await, ["a", "b", "x"]);
+        assert_eq!(bodies(&world, session.id, None).await, ["a", "b", "c"]);
+        // A fork of the fork at a position that it inherits hangs off the journal that owns it.
+        let options = ForkOptions { branch: Some(fork.branch), seq: Some(1), ..Default::default() };
+        let second = world.client.fork(session.id, options).await.unwrap();
+        assert_eq!((second.at.seq, second.at.journal), (1, session.current));
+        assert_eq!(bodies(&world, session.id, Some(second.branch)).await, ["a"]);
+    });
+}
+
+#[test]
+fn a_rewind_makes_the_fork_current_and_keeps_the_tail() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        let main = writer(&world, session.id, None).await;
+        for word in ["a", "b", "c"] {
+            main.append(event(word)).await.unwrap();
+        }
+        let rewind = ForkOptions { seq: Some(1), reason: ForkReason::Rewind, ..Default::default() };
+        let report = world.client.fork(session.id, rewind).await.unwrap();
+        assert_eq!(world.client.current_branch(session.id).await.unwrap(), report.branch);
+        assert_eq!(bodies(&world, session.id, None).await, ["a"]);
+        assert_eq!(bodies(&world, session.id, Some(report.previous)).await, ["a", "b", "c"]);
+        let branches = world.client.branches(session.id).await.unwrap();
+        assert_eq!(branches.len(), 2);
+        assert!(matches!(branches[0].lifetime, Lifetime::TreesUntil(_)));
+        assert_eq!(branches[1].lifetime, Lifetime::Current);
+        world.client.make_current(session.id, report.previous).await.unwrap();
+        assert_eq!(bodies(&world, session.id, None).await, ["a", "b", "c"]);
+    });
+}
+
+#[test]
+fn effects_outside_after_the_fork_point_are_listed() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        let main = writer(&world, session.id, None).await;
+        main.append(event("a")).await.unwrap();
+        let push = NewStep {
+            touches: vec!["git:origin/main".into(), "file:x".into()],
+            ..NewStep::new("push", "git_push", json!({}))
+        };
+        let Begin::Run(step) = main.begin(&push).await.unwrap() else { panic!() };
+        main.complete(&step, json!("ok")).await.unwrap();
+        let fork = world.client.fork(session.id, ForkOptions { seq: Some(1), ..Default::default() }).await.unwrap();
+        assert_eq!(fork.left_behind.len(), 1);
+        assert_eq!(fork.left_behind[0].touches, ["git:origin/main"]);
+        assert_eq!(fork.left_behind[0].step.state, State::Completed);
+        let none = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+        assert!(none.left_behind.is_empty());
+    });
+}
+
+#[test]
+fn a_step_that_spans_the_fork_point_is_in_doubt_in_the_child_with_the_parents_outcome() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        let main = writer(&world, session.id, None).await;
+        let new = NewStep::new("deploy", "deploy", json!({}));
+        let Begin::Run(step) = main.begin(&new).await.unwrap() else { panic!() };
+        let early = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+        main.complete(&step, json!("v1")).await.unwrap();
+        main.append(event("after")).await.unwrap();
+        let late = world.client.fork(session.id, ForkOptions { seq: Some(1), ..Default::default() }).await.unwrap();
+        for branch in [early.branch, late.branch] {
+            let child = writer(&world, session.id, Some(branch)).await;
+            let Begin::InDoubt(doubt) = child.begin(&new).await.unwrap() else { panic!("no doubt") };
+            assert_eq!(doubt.step.id, step.id);
+            assert_eq!(doubt.recorded.len(), 1, "the parent's outcome is evidence");
+            assert_eq!(doubt.recorded[0].output, json!("v1"));
+        }
+        // A fork after the outcome replays it, and a fork's own effect has its own idempotency key.
+        let after = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+        let child = writer(&world, session.id, Some(after.branch)).await;
+        assert!(matches!(child.begin(&new).await.unwrap(), Begin::Replay(_)));
+        let own = NewStep::new("own", "other", json!({}));
+        let Begin::Run(in_child) = child.begin(&own).await.unwrap() else { panic!() };
+        let Begin::Run(in_parent) = main.begin(&own).await.unwrap() else { panic!() };
+        assert_ne!(in_child.idempotency_key, in_parent.idempotency_key);
+    });
+}
+
+#[test]
+fn a_deleted_branch_keeps_what_its_forks_inherit() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        let main = writer(&world, session.id, None).await;
+        for word in ["a", "b"] {
+            main.append(event(word)).await.unwrap();
+        }
+        let side = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+        let writer_side = writer(&world, session.id, Some(side.branch)).await;
+        writer_side.append(event("c")).await.unwrap();
+        writer_side.append(event("d")).await.unwrap();
+        let options = ForkOptions { branch: Some(side.branch), seq: Some(3), ..Default::default() };
+        let leaf = world.client.fork(session.id, options).await.unwrap();
+        let error = world.client.delete_branch(session.id, session.current).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "branch_current"));
+        assert_eq!(world.client.delete_branch(session.id, side.branch).await.unwrap().kept_to, 3);
+        assert_eq!(bodies(&world, session.id, Some(leaf.branch)).await, ["a", "b", "c"]);
+        assert_eq!(writer_side.append(event("e")).await.unwrap_err().kind(), ErrorKind::Conflict);
+    });
+}

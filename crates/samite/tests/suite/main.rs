@@ -1,0 +1,6 @@
+//! The fabric, tried as a harness uses it.
+
+mod forks;
+mod sessions;
+mod steps;
+mod support;
