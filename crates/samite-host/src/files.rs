@@ -8,11 +8,13 @@ mod append;
 mod atomic;
 mod lock;
 mod range;
+mod reading;
 
 pub use append::AppendFile;
-pub use atomic::{TEMPORARY_SUFFIX, is_temporary, remove_temporaries, replace_and_erase, write_atomic};
+pub use atomic::{TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, write_atomic};
 pub use lock::FileLock;
 pub use range::RangeFile;
+pub use reading::{Below, files_below, open_reader};
 
 use samite_model::{Error, Result};
 use std::ffi::OsString;

@@ -26,6 +26,11 @@ fn parent_of(path: &Path) -> Option<PathBuf> {
     Some(folder.with_file_name(name))
 }
 
+/// Where the sub-agents of `DIR/SESSION.jsonl` are, if it has any: `DIR/SESSION/subagents`.
+pub fn agents_folder(transcript: &Path) -> PathBuf {
+    transcript.with_extension("").join("subagents")
+}
+
 /// Picks the transcripts (`*.jsonl`) of a list of files and orders them: each session by its path, its sub-agents right
 /// after it, then the sub-agents whose session is not in a file of its name. The order does not depend on the list's.
 ///
@@ -56,6 +61,14 @@ pub fn arrange(files: impl IntoIterator<Item = PathBuf>) -> Vec<TranscriptFile> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_and_its_sub_agents_find_each_other() {
+        let folder = agents_folder(Path::new("p/b.jsonl"));
+        assert_eq!(folder, Path::new("p/b/subagents"));
+        assert_eq!(parent_of(&folder.join("agent-1.jsonl")).as_deref(), Some(Path::new("p/b.jsonl")));
+        assert_eq!(parent_of(Path::new("p/agent-1.jsonl")), None);
+    }
 
     #[test]
     fn sessions_come_in_order_with_their_sub_agents_after_them() {

@@ -2,6 +2,7 @@
 
 use super::plan::DedupeId;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Sixteen bytes of a BLAKE3 hash.
 pub(super) type Key = [u8; 16];
@@ -142,13 +143,14 @@ impl Index {
     }
 }
 
-/// The ids of a transcript's records, for a child session whose first records hang off them.
+/// The ids of a transcript's records, for a child session whose first records hang off them. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
-pub struct KnownRecords(HashSet<Key>);
+pub struct KnownRecords(Arc<HashSet<Key>>);
 
 impl KnownRecords {
     pub(super) fn of(index: &Index) -> Self {
-        Self(index.by_uuid.iter().filter(|(_, id)| index.node(**id).is_some()).map(|(key, _)| *key).collect())
+        let seen = index.by_uuid.iter().filter(|(_, id)| index.node(**id).is_some());
+        Self(Arc::new(seen.map(|(key, _)| *key).collect()))
     }
 
     /// Whether the transcript has a record with this id.

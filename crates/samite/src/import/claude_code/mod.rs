@@ -87,7 +87,7 @@ mod tree;
 
 pub use context::{ContextRole, context};
 pub use damage::Flaw;
-pub use directory::{TranscriptFile, arrange};
+pub use directory::{TranscriptFile, agents_folder, arrange};
 pub use identity::{AgentIdentity, Identity, identify};
 pub use index::KnownRecords;
 pub use lines::{Line, Lines};

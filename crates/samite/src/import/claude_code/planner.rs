@@ -1,22 +1,21 @@
 //! From lines to a plan.
 
+mod sessions;
+mod tools;
+
 use super::context::ContextRole;
 use super::damage::{Flaw, decode, glued, is_blank};
-use super::identity::{Identity, agent_key, session_key, sidechain_key};
-use super::index::{Index, Key, KnownRecords, Node, NodeId, key, printable};
+use super::identity::Identity;
+use super::index::{Index, Key, KnownRecords, Node, NodeId, key};
 use super::lines::Line;
-use super::plan::{Append, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, LineRange, SessionRef};
-use super::record::{Parsed, Record, parse, prompt, tool_inputs};
+use super::plan::{Append, BranchRef, DedupeId, Fork, Item, LineClass, LineRange, SessionRef};
+use super::record::{Parsed, Record, parse};
 use super::report::{Finding, FindingKind, Report, shown};
 use super::sidechain::Sidechains;
-use super::steps::{Calls, OpenCall, ResultIs};
+use super::steps::{Calls, OpenCall};
 use super::tree::{Place, Shape, Tree};
 use samite_model::EntryKind;
-use serde_json::Value;
 use std::ops::Range;
-
-/// Tools that start a sub-agent with a prompt.
-const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
 
 /// Plans one transcript, line by line.
 ///
@@ -312,67 +311,6 @@ impl Planner {
         joined
     }
 
-    /// The session that the record belongs to; a sidechain's starts with its first record.
-    fn session(
-        &mut self,
-        record: &Record<'_>,
-        parent: Option<NodeId>,
-        reading: &Reading<'_>,
-        line: u64,
-        items: &mut Vec<Item<'_>>,
-    ) -> usize {
-        if self.identity.agent.is_some() || !record.is_sidechain.0 {
-            return 0;
-        }
-        let agent = record.agent.get();
-        let of_parent = parent.and_then(|id| self.index.node(id)).map(|node| node.session).filter(|id| *id != 0);
-        let starts = record.parent.get().is_none() && record.kind.is("user");
-        let found = match agent {
-            Some(agent) => self.sidechains.of_agent(agent),
-            None => of_parent.or_else(|| self.sidechains.latest().filter(|_| !starts)),
-        };
-        let session = found.unwrap_or(self.trees.len());
-        self.sidechains.note(agent, session);
-        if found.is_none() {
-            self.trees.push(Tree::new(session));
-            let by_prompt = if starts { prompt(reading.text) } else { None };
-            let by_prompt = by_prompt.and_then(|prompt| self.sidechains.take_prompt(&prompt));
-            let tool_use = agent.and_then(|agent| self.sidechains.call_of(agent)).or(by_prompt);
-            let first = record.uuid.get().map_or_else(|| format!("line-{line}"), str::to_owned);
-            let own = &self.identity.session_id;
-            items.push(Item::Begin(Begin {
-                session: SessionRef(session),
-                key: agent.map_or_else(|| sidechain_key(own, &first), |agent| agent_key(own, agent)),
-                session_id: own.clone(),
-                agent: Some(agent.map_or(first, str::to_owned)),
-                parent: Some(session_key(own)),
-                tool_use,
-                cwd: record.cwd.get().map(str::to_owned),
-                version: record.version.get().map(str::to_owned),
-                git_branch: record.git_branch.get().map(str::to_owned),
-                line,
-            }));
-        }
-        session
-    }
-
-    fn begin_own(&self) -> Begin {
-        let identity = &self.identity;
-        let agent = identity.agent.as_ref();
-        Begin {
-            session: SessionRef(0),
-            key: identity.key(),
-            session_id: identity.session_id.clone(),
-            agent: agent.map(|agent| agent.id.clone()),
-            parent: agent.map(|_| session_key(&identity.session_id)),
-            tool_use: agent.and_then(|agent| agent.tool_use.clone()),
-            cwd: identity.cwd.clone(),
-            version: identity.version.clone(),
-            git_branch: identity.git_branch.clone(),
-            line: 1,
-        }
-    }
-
     /// The lines that a title is for.
     fn title(&mut self, record: &Record<'_>, line: u64) -> Option<LineRange> {
         let leaf = record.leaf.get()?;
@@ -421,105 +359,8 @@ impl Planner {
             }
         }
     }
-
-    /// The steps that the record starts and ends, and the sub-agents that it names.
-    fn steps<'a>(
-        &mut self,
-        record: &Record<'_>,
-        reading: &Reading<'_>,
-        session: SessionRef,
-        branch: BranchRef,
-        line: u64,
-    ) -> Vec<Item<'a>> {
-        let mut items = Vec::new();
-        if record.kind.is("assistant") {
-            self.calls_of(record, reading, session, branch, line, &mut items);
-        } else if record.kind.is("user") {
-            self.results_of(record, session, branch, line, &mut items);
-        }
-        let by_progress = record.data.0.as_ref().and_then(|data| data.id.get()).zip(record.parent_tool_use.get());
-        let result = record.blocks().iter().filter_map(|block| block.0.as_ref()).find_map(|block| block.tool_use.get());
-        let by_result = record.tool_use_result.0.as_ref().and_then(|answer| answer.id.get()).zip(result);
-        if let Some((agent, tool_use)) = by_progress.or(by_result) {
-            let tool_use = printable(tool_use, 256);
-            if self.sidechains.link(agent, &tool_use) {
-                items.push(Item::AgentLinked { session, line, agent: agent.to_owned(), tool_use });
-            }
-        }
-        items
-    }
-
-    fn calls_of(
-        &mut self,
-        record: &Record<'_>,
-        reading: &Reading<'_>,
-        session: SessionRef,
-        branch: BranchRef,
-        line: u64,
-        items: &mut Vec<Item<'_>>,
-    ) {
-        let is_call = |block: &super::record::Block<'_>| block.kind.is("tool_use");
-        if !record.blocks().iter().filter_map(|block| block.0.as_ref()).any(is_call) {
-            return;
-        }
-        let inputs = tool_inputs(reading.text);
-        if inputs.is_none() {
-            self.find(line, FindingKind::InputUnreadable);
-        }
-        let mut inputs = inputs.unwrap_or_default().into_iter();
-        for block in record.blocks() {
-            let input: Option<Value> = inputs.next().flatten();
-            let Some(block) = block.0.as_ref().filter(|block| is_call(block)) else { continue };
-            let Some(id) = block.id.get().filter(|id| !id.is_empty()) else {
-                self.find(line, FindingKind::CallWithoutId);
-                continue;
-            };
-            let tool_use = printable(id, 256);
-            let tool = tool_name(block.name.get().unwrap_or_default());
-            let open = OpenCall { session, branch, line, tool_use: tool_use.clone(), tool: tool.clone() };
-            if let Err(first) = self.calls.start(open) {
-                self.find(line, FindingKind::CallRepeated { tool_use: shown(id), first });
-                continue;
-            }
-            let starts_agent = AGENT_TOOLS.contains(&tool.as_str());
-            let prompt = input.as_ref().and_then(|input| input.get("prompt")).and_then(Value::as_str);
-            if let Some(prompt) = prompt.filter(|_| starts_agent) {
-                self.sidechains.note_prompt(prompt, &tool_use);
-            }
-            items.push(Item::CallStarted(CallStarted { session, branch, line, tool_use, tool, input }));
-        }
-    }
-
-    fn results_of(
-        &mut self,
-        record: &Record<'_>,
-        session: SessionRef,
-        branch: BranchRef,
-        line: u64,
-        items: &mut Vec<Item<'_>>,
-    ) {
-        let blocks = record.blocks().iter().filter_map(|block| block.0.as_ref());
-        for block in blocks.filter(|block| block.kind.is("tool_result")) {
-            let id = block.tool_use.get().unwrap_or_default();
-            let tool_use = printable(id, 256);
-            match self.calls.end(&tool_use, line) {
-                ResultIs::First => {
-                    items.push(Item::CallEnded { session, branch, line, tool_use, failed: block.is_error.0 });
-                }
-                ResultIs::Repeated(first) => {
-                    self.find(line, FindingKind::ResultRepeated { tool_use: shown(id), first });
-                }
-                ResultIs::WithoutCall => self.find(line, FindingKind::ResultWithoutCall { tool_use: shown(id) }),
-            }
-        }
-    }
 }
 
 fn is_boundary(record: &Record<'_>) -> bool {
     record.kind.is("system") && record.subtype.is("compact_boundary")
-}
-
-fn tool_name(name: &str) -> String {
-    let name: String = name.chars().filter(|character| !character.is_control()).take(120).collect();
-    if name.is_empty() { "unnamed".to_owned() } else { name }
 }

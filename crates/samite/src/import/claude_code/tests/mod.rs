@@ -3,6 +3,7 @@
 mod cases;
 mod properties;
 mod real;
+mod store;
 mod tree;
 
 use super::*;
