@@ -83,7 +83,6 @@ impl Storage {
             return Err(self.missing());
         }
         let mut lock = self.lock()?;
-        files::remove_temporaries(&self.directory)?;
         let identity = read_identity(&mut lock)?;
         if let (None, None, Some(first)) = (identity, files::read_if_exists(&self.path())?, first) {
             return Ok((self.create(&mut lock, first)?, true));
@@ -109,9 +108,9 @@ impl Storage {
     pub(crate) fn change(&self, change: impl FnOnce(&mut Keystore, &Loaded) -> Result<bool>) -> Result<Loaded> {
         let mut lock = self.lock()?;
         let local = self.load_locked(&mut lock)?;
-        let base = self.reconcile(local)?;
+        let (base, learned) = self.reconcile(local)?;
         let mut next = base.keystore.clone();
-        if !change(&mut next, &base)? {
+        if !change(&mut next, &base)? && !learned {
             return Ok(base);
         }
         next.generation += 1;
@@ -127,9 +126,13 @@ impl Storage {
         self.master.can_destroy()?;
         let mut lock = self.lock()?;
         let local = self.load_locked(&mut lock)?;
-        let base = self.reconcile(local)?;
+        let (mut base, learned) = self.reconcile(local)?;
         if base.entries(subject).all(|entry| entry.purpose == Purpose::Destroyed) {
-            return Ok(base);
+            if learned {
+                base.keystore.generation += 1;
+                self.store(&base.keystore, &base.keys)?;
+            }
+            return self.settle(base);
         }
         let epoch = self.master.create_epoch(&base.name)?;
         kill_point("keys.epoch_created");
@@ -175,7 +178,9 @@ impl Storage {
     }
 
     fn lock(&self) -> Result<FileLock> {
-        FileLock::acquire(&self.directory.join(LOCK))
+        let lock = FileLock::acquire(&self.directory.join(LOCK))?;
+        files::remove_temporaries(&self.directory)?;
+        Ok(lock)
     }
 
     fn missing(&self) -> Error {
@@ -259,9 +264,9 @@ impl Storage {
     }
 
     /// What to change: the file, or the master's copy when that knows more. It does after a crash between the two, and
-    /// after a restore from an older backup.
-    fn reconcile(&self, local: Loaded) -> Result<Loaded> {
-        let Some(copy) = self.master.load_copy(&local.name)? else { return Ok(local) };
+    /// after a restore from an older backup. Whether the file must learn from it comes with it.
+    fn reconcile(&self, local: Loaded) -> Result<(Loaded, bool)> {
+        let Some(copy) = self.master.load_copy(&local.name)? else { return Ok((local, false)) };
         let copy = match self.interpret(&copy) {
             Ok(copy) => copy,
             Err(error) => {
@@ -269,17 +274,17 @@ impl Storage {
                     "the copy of the keystore kept with {} is replaced: {error}",
                     self.master.describe()
                 ));
-                return Ok(local);
+                return Ok((local, false));
             }
         };
         if copy.keystore.generation > local.keystore.generation && copy.keystore.covers(&local.keystore) {
-            return Ok(copy);
+            return Ok((copy, true));
         }
         if local.keystore.covers(&copy.keystore) {
-            return Ok(local);
+            return Ok((local, false));
         }
         match local.keystore.union(&copy.keystore) {
-            Some(union) => Ok(Loaded::new(local.name, union, local.keys)),
+            Some(union) => Ok((Loaded::new(local.name, union, local.keys), true)),
             None => Err(Error::conflict(
                 "keystores_diverged",
                 format!(

@@ -57,13 +57,29 @@ pub fn replace_and_erase(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
         Err(source) => return Err(failed(source)),
     };
     write_atomic(path, bytes, mode)?;
-    old.map_or(Ok(()), |mut file| {
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut io::Read::take(io::repeat(0), length), &mut file)?;
-        file.sync_all()
-    })
-    .map_err(failed)
+    old.map_or(Ok(()), overwrite).map_err(failed)
+}
+
+/// Overwrites a file's bytes where they lie, syncs that, and removes it; one that does not exist is no error. When this
+/// returns, that is durable.
+///
+/// # Errors
+/// `denied` or `unavailable`, naming the path.
+pub fn erase(path: &Path) -> Result<()> {
+    let failed = |source| io_error("overwrite", path, source);
+    match OpenOptions::new().write(true).open(path) {
+        Ok(file) => overwrite(file).map_err(failed)?,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(failed(source)),
+    }
+    super::remove(path)
+}
+
+fn overwrite(mut file: File) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(0))?;
+    io::copy(&mut io::Read::take(io::repeat(0), length), &mut file)?;
+    file.sync_all()
 }
 
 /// Removes what interrupted writes left in a directory, and returns how many there were. Call it while no other
@@ -154,6 +170,18 @@ mod tests {
         std::fs::hard_link(&path, &other_name).unwrap();
         replace_and_erase(&path, b"new", 0o600).unwrap();
         assert_eq!(read(&path).unwrap(), b"new");
+        assert_eq!(read(&other_name).unwrap(), [0; 6]);
+    }
+
+    #[test]
+    fn an_erased_file_is_overwritten_and_gone() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (path, other_name) = (scratch.path().join("file"), scratch.path().join("other"));
+        write_atomic(&path, b"secret", 0o600).unwrap();
+        std::fs::hard_link(&path, &other_name).unwrap();
+        erase(&path).unwrap();
+        erase(&path).unwrap();
+        assert_eq!(list(scratch.path()).unwrap(), ["other"]);
         assert_eq!(read(&other_name).unwrap(), [0; 6]);
     }
 

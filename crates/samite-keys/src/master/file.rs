@@ -50,11 +50,16 @@ impl FileMaster {
         Ok(added)
     }
 
+    /// One lock for all masters of the directory, so that what interrupted writes left can be told from what is being
+    /// written: it holds secrets, and must not outlive their destruction.
     fn lock(&self) -> Result<FileLock> {
-        if let Some(parent) = self.path.parent() {
-            files::create_private_dir(parent)?;
+        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        files::create_private_dir(directory)?;
+        let lock = FileLock::acquire(&directory.join("master.lock"))?;
+        for name in files::list(directory)?.iter().filter(|name| files::is_temporary(name)) {
+            files::erase(&directory.join(name))?;
         }
-        FileLock::acquire(&self.path.with_extension("lock"))
+        Ok(lock)
     }
 
     fn read(&self) -> Result<Records> {

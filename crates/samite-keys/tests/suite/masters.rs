@@ -1,0 +1,142 @@
+//! Each master does what it promises, and no more.
+
+use crate::common::{Scratch, open, owner, random, seal};
+use samite_host::files::{self, write_atomic};
+use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, KeystoreName, Master};
+use samite_model::{ErrorKind, Tenant};
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+#[test]
+fn a_file_master_is_private() {
+    let scratch = Scratch::new();
+    scratch.open().unwrap();
+    let config = scratch.root.join("config");
+    assert_eq!(files::mode(&config).unwrap(), 0o700);
+    assert_eq!(files::mode(&config.join("master.key")).unwrap(), 0o600);
+    assert_eq!(files::mode(&config.join("master.copies")).unwrap(), 0o700);
+    assert_eq!(files::mode(&scratch.keys()).unwrap(), 0o700);
+    assert_eq!(files::mode(&scratch.keystore()).unwrap(), 0o600);
+    assert!(scratch.master().describe().ends_with("config/master.key"));
+
+    std::fs::set_permissions(config.join("master.key"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    let error = scratch.open().unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "master_exposed"));
+}
+
+#[test]
+fn another_master_does_not_open_it() {
+    let scratch = Scratch::new();
+    scratch.open().unwrap();
+    let other = Arc::new(FileMaster::new(scratch.root.join("other/master.key"), random()));
+    let error = scratch.open_with(other, random(), true).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "wrong_master"));
+    assert!(error.hints()[0].contains("master key"), "{:?}", error.hints());
+}
+
+#[test]
+fn a_damaged_master_file_is_corrupt() {
+    let scratch = Scratch::new();
+    scratch.open().unwrap();
+    let path = scratch.root.join("config/master.key");
+    let mut bytes = files::read(&path).unwrap();
+    bytes[60] ^= 1;
+    write_atomic(&path, &bytes, 0o600).unwrap();
+    let error = scratch.open().unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, "bad_master"));
+    assert!(error.message().contains("master.key"));
+}
+
+#[test]
+fn an_exported_key_opens_the_store_elsewhere() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let sealed = seal(&keyring, ada.pseudonym, b"words");
+    let exported = scratch.master().export("four random words").unwrap();
+
+    let other = FileMaster::new(scratch.root.join("other/master.key"), random());
+    assert_eq!(other.import(&exported, "three random words").unwrap_err().code(), "wrong_passphrase");
+    assert_eq!(other.import(&exported, "four random words").unwrap(), 1);
+    assert_eq!(other.import(&exported, "four random words").unwrap(), 0);
+    let elsewhere = scratch.open_with(Arc::new(other), random(), false).unwrap();
+    assert_eq!(open(&elsewhere, &sealed).unwrap(), b"words");
+}
+
+#[test]
+fn an_older_export_does_not_bring_back_what_was_destroyed() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let exported = scratch.master().export("four random words").unwrap();
+    keyring.destroy_subject(ada.pseudonym).unwrap();
+    let master = FileMaster::new(scratch.root.join("config/master.key"), random());
+    assert_eq!(master.import(&exported, "four random words").unwrap(), 0);
+    assert_eq!(master.secret(&keyring.name(), 1).unwrap_err().code(), "epoch_destroyed");
+}
+
+#[test]
+fn a_master_in_the_environment_opens_and_cannot_destroy() {
+    let scratch = Scratch::new();
+    let master = |digit: &str| -> Arc<dyn Master> { Arc::new(EnvironmentMaster::new(&digit.repeat(64)).unwrap()) };
+    let keyring = scratch.open_with(master("7"), random(), true).unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let sealed = seal(&keyring, ada.pseudonym, b"words");
+    let before = files::read(&scratch.keystore()).unwrap();
+    let error = keyring.destroy_subject(ada.pseudonym).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "cannot_destroy"));
+    assert_eq!(files::read(&scratch.keystore()).unwrap(), before);
+
+    let again = scratch.open_with(master("7"), random(), false).unwrap();
+    assert_eq!(open(&again, &sealed).unwrap(), b"words");
+    let error = scratch.open_with(master("8"), random(), false).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "wrong_master"));
+}
+
+/// A key management service of a few lines: secrets in files, through standard input and output alone.
+const SERVICE: &str = r#"#!/bin/sh
+set -eu
+cd "$(dirname "$0")"
+verb=$1 name=$2-$3 epoch=${4:-}
+case $verb in
+  get) [ -e "$name.$epoch" ] || exit 3; cat "$name.$epoch" ;;
+  create) last=$(cat "$name.last" 2>/dev/null || echo 0); next=$((last + 1))
+    head -c 32 /dev/urandom | base64 -w0 > "$name.$next"; echo $next > "$name.last"; echo $next ;;
+  destroy) [ -e refuse ] && exit 6; rm -f "$name.$epoch" ;;
+  put-copy) cat > "$name.copy" ;;
+  get-copy) [ -e "$name.copy" ] || exit 3; cat "$name.copy" ;;
+esac
+"#;
+
+#[test]
+fn a_command_can_be_the_master() {
+    let scratch = Scratch::new();
+    let service = scratch.root.join("service");
+    write_atomic(&service, SERVICE.as_bytes(), 0o700).unwrap();
+    let master = || -> Arc<dyn Master> {
+        Arc::new(CommandMaster::new("sh", vec![scratch.root.join("service").into_os_string()]))
+    };
+    let keyring = scratch.open_with(master(), random(), true).unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let bob = keyring.subject(&owner("bob")).unwrap();
+    let (from_ada, from_bob) = (seal(&keyring, ada.pseudonym, b"hers"), seal(&keyring, bob.pseudonym, b"his"));
+    let backup = files::read(&scratch.keystore()).unwrap();
+
+    write_atomic(&scratch.root.join("refuse"), b"", 0o600).unwrap();
+    let refused = keyring.destroy_subject(ada.pseudonym).unwrap_err();
+    assert_eq!((refused.kind(), refused.code()), (ErrorKind::Denied, "cannot_destroy"));
+    files::remove(&scratch.root.join("refuse")).unwrap();
+    keyring.destroy_subject(ada.pseudonym).unwrap();
+
+    write_atomic(&scratch.keystore(), &backup, 0o600).unwrap();
+    let restored = scratch.open_with(master(), random(), false).unwrap();
+    assert_eq!(open(&restored, &from_bob).unwrap(), b"his");
+    assert_eq!(open(&restored, &from_ada).unwrap_err().code(), "key_destroyed");
+
+    let broken = CommandMaster::new("false", Vec::new());
+    let name = KeystoreName { tenant: Tenant::new("local").unwrap(), id: [0; 16] };
+    assert_eq!(broken.secret(&name, 1).unwrap_err().code(), "master_failed");
+    let silent = CommandMaster::new("true", Vec::new());
+    assert_eq!(silent.create_epoch(&name).unwrap_err().code(), "master_failed");
+    assert_eq!(silent.secret(&name, 1).unwrap_err().code(), "master_failed");
+}

@@ -1,0 +1,145 @@
+//! A keystore that is damaged, lost or old.
+
+use crate::common::{Scratch, open, owner, random, seal};
+use samite_host::files::{self, write_atomic};
+use samite_keys::{Domain, EnvironmentMaster};
+use samite_model::ErrorKind;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+#[test]
+fn an_erased_subject_stays_erased_in_an_older_backup() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let bob = keyring.subject(&owner("bob")).unwrap();
+    let (from_ada, from_bob) = (seal(&keyring, ada.pseudonym, b"hers"), seal(&keyring, bob.pseudonym, b"his"));
+    let domain = Domain::Owner(ada.pseudonym);
+    let id = keyring.block_id(domain, 1, b"hers").unwrap();
+    let block = keyring.seal_block(domain, id, 1, b"hers").unwrap();
+    let backup = files::read(&scratch.keystore()).unwrap();
+
+    let destroyed = keyring.destroy_subject(ada.pseudonym).unwrap();
+    assert_eq!(destroyed.len(), 5);
+    assert!(destroyed.contains(&ada.key));
+    assert_eq!(keyring.destroy_subject(ada.pseudonym).unwrap(), destroyed);
+
+    let check = |keyring: &samite_keys::Keyring| {
+        assert_eq!(open(keyring, &from_bob).unwrap(), b"his");
+        let error = open(keyring, &from_ada).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "key_destroyed"));
+        assert_eq!(keyring.open_block(domain, id, &block).unwrap_err().code(), "key_destroyed");
+        assert_eq!(keyring.owner_name(ada.pseudonym).unwrap(), None);
+        assert_eq!(keyring.subjects().unwrap(), [bob]);
+    };
+    check(&keyring);
+    check(&scratch.open().unwrap());
+    write_atomic(&scratch.keystore(), &backup, 0o600).unwrap();
+    let restored = scratch.open().unwrap();
+    check(&restored);
+    assert!(restored.take_notices()[0].contains("copy"));
+
+    // Who comes back gets new keys, and what was erased stays so.
+    let again = restored.subject(&owner("ada")).unwrap();
+    assert_eq!(again.pseudonym, ada.pseudonym);
+    assert_ne!(again.key, ada.key);
+    let new = seal(&restored, ada.pseudonym, b"new");
+    assert_eq!(open(&restored, &new).unwrap(), b"new");
+    assert_eq!(open(&restored, &from_ada).unwrap_err().code(), "key_destroyed");
+    assert_eq!(restored.open_block(domain, id, &block).unwrap_err().code(), "key_destroyed");
+}
+
+#[test]
+fn a_damaged_or_lost_keystore_comes_back_from_the_copy() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let sealed = seal(&keyring, ada.pseudonym, b"words");
+    let whole = files::read(&scratch.keystore()).unwrap();
+    for at in (0..whole.len()).step_by(7) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (at % 8);
+        damage(&scratch.keystore(), &flipped);
+        assert_eq!(open(&scratch.open().unwrap(), &sealed).unwrap(), b"words", "byte {at}");
+        assert_eq!(files::read(&scratch.keystore()).unwrap(), whole);
+        assert_eq!(files::read(&scratch.keys().join("keystore.damaged")).unwrap(), flipped);
+    }
+    for length in (0..whole.len()).step_by(13) {
+        damage(&scratch.keystore(), &whole[..length]);
+        assert_eq!(open(&scratch.open().unwrap(), &sealed).unwrap(), b"words", "cut at {length}");
+    }
+    files::remove(&scratch.keystore()).unwrap();
+    assert_eq!(open(&scratch.open().unwrap(), &sealed).unwrap(), b"words");
+    // Without the lock's identity, the keystore's own is enough, and the other way round.
+    damage(&scratch.keys().join("lock"), b"");
+    damage(&scratch.keystore(), &whole[..whole.len() - 1]);
+    assert_eq!(open(&scratch.open().unwrap(), &sealed).unwrap(), b"words");
+}
+
+#[test]
+fn without_a_copy_a_damaged_keystore_is_corrupt() {
+    let scratch = Scratch::new();
+    let master = || Arc::new(EnvironmentMaster::new(&"7".repeat(64)).unwrap());
+    scratch.open_with(master(), random(), true).unwrap();
+    let mut bytes = files::read(&scratch.keystore()).unwrap();
+    bytes[100] ^= 1;
+    damage(&scratch.keystore(), &bytes);
+    let error = scratch.open_with(master(), random(), true).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, "bad_keystore"));
+    assert!(error.message().contains("keys/keystore"), "{error}");
+    assert!(!error.hints().is_empty());
+    // A lost one is not replaced by a new one: what it opened would be lost for good.
+    files::remove(&scratch.keystore()).unwrap();
+    assert_eq!(scratch.open_with(master(), random(), true).unwrap_err().code(), "no_keystore");
+}
+
+#[test]
+fn no_keystore_is_made_unless_asked_for() {
+    let scratch = Scratch::new();
+    let error = scratch.open_with(scratch.master(), random(), false).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::NotFound, "no_keystore"));
+    assert!(!files::exists(&scratch.keys()).unwrap());
+}
+
+#[test]
+fn two_restored_stores_that_both_went_on_are_united_or_refused() {
+    let (one, two) = (Scratch::new(), Scratch::new());
+    let keyring = one.open().unwrap();
+    keyring.subject(&owner("ada")).unwrap();
+    copy_store(&one, &two);
+    let open_two = || two.open_with(one.master(), random(), false).unwrap();
+    // Different owners: each learns the other's keys.
+    let bob = keyring.subject(&owner("bob")).unwrap();
+    let other = open_two();
+    other.subject(&owner("eve")).unwrap();
+    assert_eq!(other.subject(&owner("bob")).unwrap(), bob);
+    // One owner, made twice: refused, and nothing is lost.
+    let before = files::read(&two.keystore()).unwrap();
+    copy_store(&two, &one);
+    let (keyring, other) = (one.open().unwrap(), open_two());
+    let from_one = keyring.subject(&owner("zoe")).unwrap();
+    write_atomic(&two.keystore(), &before, 0o600).unwrap();
+    let path = one.root.join(format!("config/master.copies/{}", keyring.name()));
+    let copy = files::read(&path).unwrap();
+    write_atomic(&path, &before, 0o600).unwrap();
+    assert_ne!(other.subject(&owner("zoe")).unwrap(), from_one);
+    let error = keyring.subject(&owner("max")).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "keystores_diverged"));
+    write_atomic(&path, &copy, 0o600).unwrap();
+    keyring.subject(&owner("max")).unwrap();
+}
+
+fn copy_store(from: &Scratch, to: &Scratch) {
+    files::create_private_dir(&to.keys()).unwrap();
+    for name in ["keystore", "lock"] {
+        let bytes = files::read(&from.keys().join(name)).unwrap();
+        write_atomic(&to.keys().join(name), &bytes, 0o600).unwrap();
+    }
+}
+
+/// Writes as damage does: not atomically, not synced.
+fn damage(path: &Path, bytes: &[u8]) {
+    let file = std::fs::OpenOptions::new().write(true).truncate(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).unwrap();
+}
