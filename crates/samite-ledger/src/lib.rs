@@ -11,6 +11,7 @@ mod memory;
 mod sqlite;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod verify;
 
 pub use block_index::{BlockIndex, BlockPlace, BlockRow, Collection, PackRow, PackState, Pin};
 pub use commit::{
