@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::log::Entry;
 use crate::payload::SessionCreated;
 use crate::views::{IndexHash, Projection};
+use samite_blocks::PackStore;
 use samite_host::{Clock, Random};
 use samite_keys::{Keyring, Subject};
 use samite_ledger::{BlockIndex, JournalState, Ledger, NewEntry, StoredEntry};
@@ -21,6 +22,8 @@ pub struct Backends {
     pub ledger: Arc<dyn Ledger>,
     /// The tenant's blocks.
     pub blocks: Arc<dyn BlockIndex>,
+    /// Where the tenant's packs are.
+    pub packs: Arc<dyn PackStore>,
     /// The tenant's keys.
     pub keys: Keyring,
     /// The clock.

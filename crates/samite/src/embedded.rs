@@ -7,8 +7,8 @@ mod node;
 
 use crate::core::{Backends, Store};
 use node::Node;
-use samite_blocks::FilePacks;
-use samite_host::{Clock, Random, SystemClock, SystemRandomness, files, mounts};
+use samite_blocks::FilePackStore;
+use samite_host::{Clock, Random, SystemClock, SystemRandomness, SystemSleep, files, mounts};
 use samite_keys::{Keyring, KeyringOptions, Master};
 use samite_ledger::{OpenOptions, SqliteLedger};
 use samite_model::{Error, Principal, Result, Tenant};
@@ -80,12 +80,16 @@ impl Embedded {
         })?;
         let ledger = Arc::new(SqliteLedger::open(OpenOptions {
             path: home.join("ledger.db"),
-            clock: clock.clone(),
             create: options.create && !options.read_only,
             read_only: options.read_only,
             accept_behind: options.accept_behind,
+            sleep: Arc::new(SystemSleep),
         })?);
-        let packs = Arc::new(FilePacks::new(home.join("packs")));
+        let packs = home.join("packs");
+        if !files::exists(&packs)? && !options.read_only {
+            files::create_private_dir(&packs)?;
+        }
+        let packs = Arc::new(FilePackStore::open(&packs)?);
         let store = Store::new(Backends {
             ledger: ledger.clone(),
             blocks: ledger.clone(),
@@ -156,11 +160,20 @@ impl Embedded {
         if self.read_only { self.store.reader(principal) } else { self.store.client(principal).await }
     }
 
-    /// Closes the ledger, folding its write-ahead log.
+    /// The directory of the signs of life of running steps.
     ///
     /// # Errors
-    /// `unavailable` when the disk is full; nothing acknowledged is lost.
-    pub fn close(self) -> Result<()> {
-        self.ledger.close()
+    /// `unavailable` or `denied` when it cannot be made.
+    pub fn lives(&self) -> Result<PathBuf> {
+        let lives = self.home().join("lives");
+        if !self.read_only {
+            files::create_private_dir(&lives)?;
+        }
+        Ok(lives)
+    }
+
+    /// Closes the ledger once what was asked of it is done.
+    pub async fn close(self) {
+        self.ledger.close().await;
     }
 }

@@ -6,19 +6,21 @@
 mod branch;
 mod client;
 mod core;
-//pub mod embedded;
+pub mod embedded;
 //pub mod fingerprint;
 pub mod import;
 mod log;
 pub mod payload;
-//pub mod probe;
+pub mod probe;
 mod rebuild;
-//pub mod recover;
-//pub mod run;
+pub mod recover;
+pub mod run;
 mod session;
 mod step;
-//pub mod syntax;
+pub mod syntax;
+pub mod verify;
 mod views;
+mod workspace;
 mod writer;
 
 pub use branch::{Branch, DEFAULT_TREES_KEPT, ForkOptions, ForkReport, LeftBehind, Lifetime};

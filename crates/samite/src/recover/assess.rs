@@ -5,7 +5,7 @@ use crate::probe;
 use crate::payload::SettledBy;
 use crate::step::{InDoubt, Resolution, Settled};
 use crate::writer::Writer;
-use samite_host::supervise::{Recorded, Standing, end_or_find};
+use samite_host::supervise::{Exit, Recorded, Standing, end_or_find, sign_of_life};
 use samite_model::recovery::{Decision, Known, Look, Workspace, decide};
 use samite_model::step::{Effect, Evidence, OutcomeKind, Verdict};
 use samite_model::{Error, Result};
@@ -104,10 +104,12 @@ impl Writer {
         let own = step.start.journal == self.branch();
         let mut alive = false;
         let mut lost_at = None;
+        let mut life = None;
         if let (true, Some(process)) = (own, &process) {
             let recorded = process.recorded(site)?;
             alive = matches!(end_or_find(&recorded, PATIENCE)?, Standing::StillRunning(_));
-            lost_at = samite_host::files::modified(&process.life_path(site))?;
+            life = sign_of_life(&process.life_path(site)).ok().flatten();
+            lost_at = life.as_ref().map(|life| life.renewed);
         }
         let now = self.core().now();
         let since = |then: i64| u64::try_from(now.saturating_sub(then) / 1_000_000_000).ok();
@@ -135,7 +137,7 @@ impl Writer {
         let mut workspace = Workspace::Unknown;
         if !alive {
             if let (Effect::Observable { .. }, Some(probe)) = (&step.started.effect, &step.started.probe) {
-                let seen = probe::look(probe, site.workspace.as_deref());
+                let seen = probe::look(probe, &probe::Lookout::new(&site.base));
                 look = Look::Saw(seen.verdict);
                 evidence = Some(seen);
             }
@@ -145,7 +147,7 @@ impl Writer {
                 evidence = Some(seen);
             }
         }
-        let decision = decide(&Known {
+        let mut decision = decide(&Known {
             effect: step.started.effect.clone(),
             alive,
             age_seconds: since(step.started_at).unwrap_or(u64::MAX),
@@ -154,6 +156,15 @@ impl Writer {
             remote: step.started.probe.as_ref().is_some_and(samite_model::step::Probe::is_remote),
             lost_seconds: since(lost_at.unwrap_or(step.started_at)).unwrap_or(0),
         });
+        // Where only a person could tell, the supervisor's last word can: it saw the command end well.
+        let ended = life.and_then(|life| life.ended);
+        if let (Decision::Ask { .. }, Effect::Opaque | Effect::Observable { .. }, Some((Exit::Code(0), _))) =
+            (decision, &step.started.effect, ended)
+        {
+            decision = Decision::Completed;
+            let seen = "its supervisor saw the command end with status 0; its output was not recorded".to_owned();
+            evidence = Some(Evidence { verdict: Verdict::Happened, seen, paths: Vec::new() });
+        }
         Ok(Assessment { doubt: doubt.clone(), decision, evidence, recorded_output: None })
     }
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// Where recovery looks beside the log.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// The workspace's directory, if there is one.
-    pub workspace: Option<PathBuf>,
+    /// The directory that relative paths of probes start from.
+    pub base: PathBuf,
     /// The directory of the signs of life of running steps.
     pub lives: PathBuf,
 }

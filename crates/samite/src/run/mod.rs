@@ -219,8 +219,8 @@ impl Writer {
         if self.has_outcome(&step.key).await? {
             return Ok((self.begin(&step).await?, None));
         }
-        if let Some(probe) = &step.probe {
-            step.probe = Some(probe::prepare(probe));
+        if let Some(probe) = step.probe.take() {
+            step.probe = Some(probe::prepare(probe, &probe::Lookout::new(&run.directory))?);
         }
         if matches!(step.effect, Effect::Contained { .. }) {
             step.tree = self.tree_before(site).await?;

@@ -17,7 +17,9 @@ pub fn parse_effect(text: &str, within: &[String]) -> Result<Effect> {
         ("idempotent", None) => Effect::Idempotent,
         ("keyed", _) => Effect::Keyed { window_seconds: seconds? },
         ("contained", None) => {
-            Effect::Contained { within: within.iter().map(|path| inside(path)).collect::<Result<Vec<_>>>()? }
+            let paths = within.iter().map(|path| inside(path)).collect::<Result<Vec<_>>>()?;
+            // The workspace itself among them is the whole of it, for which no paths stand.
+            Effect::Contained { within: if paths.iter().any(String::is_empty) { Vec::new() } else { paths } }
         }
         ("observable", _) => Effect::Observable { settle_seconds: seconds? },
         ("opaque", None) => Effect::Opaque,
@@ -101,8 +103,9 @@ mod tests {
     #[test]
     fn paths_stay_inside_the_workspace() {
         let within = |paths: &[&str]| parse_effect("contained", &paths.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let right = Effect::Contained { within: vec!["src/a b".to_owned(), String::new(), "x".to_owned()] };
-        assert_eq!(within(&["./src//a b/", ".", "x"]).unwrap(), right);
+        let right = Effect::Contained { within: vec!["src/a b".to_owned(), "x".to_owned()] };
+        assert_eq!(within(&["./src//a b/", "x"]).unwrap(), right);
+        assert_eq!(within(&["x", "./"]).unwrap(), Effect::Contained { within: vec![] });
         for path in ["/etc", "../other", "src/../../other", "", "a\0b"] {
             assert_eq!(within(&[path]).unwrap_err().code(), "bad_path", "{path:?}");
         }

@@ -1,6 +1,7 @@
 //! A store for tests.
 
 use samite::{Backends, Client, NewEvent, Store};
+use samite_blocks::FilePackStore;
 use samite_host::{SystemClock, SystemRandomness, SystemSleep};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::MemoryLedger;
@@ -49,6 +50,7 @@ impl World {
         let store = Store::new(Backends {
             ledger: ledger.clone(),
             blocks: ledger,
+            packs: Arc::new(FilePackStore::open(directory.path()).unwrap()),
             keys,
             clock: Arc::new(SystemClock),
             random,
