@@ -1,6 +1,7 @@
 //! What the model had before it.
 
 use samite_model::EntryKind;
+use serde_json::Value;
 
 /// What an entry is to the model's context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +24,15 @@ impl ContextRole {
             EntryKind::COMPACTION => Self::Summary,
             _ => Self::Outside,
         }
+    }
+
+    /// The role of an entry of this kind with these attributes ([`super::Append::attributes`]).
+    pub fn of_entry(kind: EntryKind, attributes: Option<&Value>) -> Self {
+        attributes
+            .and_then(|attributes| attributes.get("context"))
+            .and_then(Value::as_str)
+            .and_then(Self::from_name)
+            .unwrap_or_else(|| Self::of_kind(kind))
     }
 
     /// The name, as stored beside an entry.
@@ -74,6 +84,11 @@ mod tests {
         }
         assert_eq!(ContextRole::of_kind(EntryKind::COMPACTION), Summary);
         assert_eq!(ContextRole::of_kind(EntryKind::TREE), Outside);
+        let attributes = serde_json::json!({"context": "boundary"});
+        assert_eq!(ContextRole::of_entry(EntryKind::EVENT, Some(&attributes)), Boundary);
+        let unknown = serde_json::json!({"context": "aside"});
+        assert_eq!(ContextRole::of_entry(EntryKind::MESSAGE, Some(&unknown)), Inside);
+        assert_eq!(ContextRole::of_entry(EntryKind::MESSAGE, None), Inside);
     }
 
     #[test]

@@ -20,6 +20,17 @@ pub enum Flaw {
 }
 
 impl Flaw {
+    /// A stable name, lower case words joined by `_`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Torn => "torn",
+            Self::Unfinished => "unfinished",
+            Self::Glued => "glued",
+            Self::NulBytes => "nul_bytes",
+            Self::NotUtf8 => "not_utf8",
+        }
+    }
+
     /// In words, to follow "line N".
     pub const fn words(self) -> &'static str {
         match self {

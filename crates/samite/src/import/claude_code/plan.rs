@@ -3,7 +3,7 @@
 use super::context::ContextRole;
 use super::damage::Flaw;
 use samite_model::EntryKind;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::Range;
 
@@ -171,6 +171,31 @@ pub struct Append<'a> {
     pub record: Range<usize>,
     /// The line's class when the store did not know it.
     pub class: LineClass,
+}
+
+impl Append<'_> {
+    /// What is to be known of the entry beside its kind and bytes, as a JSON object; nothing when there is nothing.
+    ///
+    /// `context`: its role's name, when that is not its kind's; `flaw`: what is wrong with its bytes; `record`: the
+    /// start and end of the record in the payload, when it does not fill it; `lines`: the first and last line that it
+    /// summarises.
+    pub fn attributes(&self) -> Option<Value> {
+        let mut attributes = Map::new();
+        if self.context != ContextRole::of_kind(self.kind) {
+            attributes.insert("context".to_owned(), self.context.name().into());
+        }
+        if let Some(flaw) = self.flaw {
+            attributes.insert("flaw".to_owned(), flaw.name().into());
+        }
+        let filled = self.payload.strip_suffix(b"\r").unwrap_or(self.payload).len();
+        if self.record != (0..filled) && self.record != (0..self.payload.len()) {
+            attributes.insert("record".to_owned(), json!([self.record.start, self.record.end]));
+        }
+        if let Some(range) = self.summarises {
+            attributes.insert("lines".to_owned(), json!([range.first, range.last]));
+        }
+        if attributes.is_empty() { None } else { Some(Value::Object(attributes)) }
+    }
 }
 
 /// The start of a step.

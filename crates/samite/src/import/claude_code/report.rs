@@ -140,11 +140,7 @@ impl FindingKind {
     /// A stable code, lower case words joined by `_`.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Damaged(Flaw::Torn) => "torn",
-            Self::Damaged(Flaw::Unfinished) => "unfinished",
-            Self::Damaged(Flaw::Glued) => "glued",
-            Self::Damaged(Flaw::NulBytes) => "nul_bytes",
-            Self::Damaged(Flaw::NotUtf8) => "not_utf8",
+            Self::Damaged(flaw) => flaw.name(),
             Self::Blank => "blank",
             Self::NotARecord => "not_a_record",
             Self::NoMessage => "no_message",

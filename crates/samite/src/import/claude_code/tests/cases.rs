@@ -64,6 +64,19 @@ fn odd_bytes_are_kept_and_read_where_they_can_be() {
     assert_eq!(plan.codes(), [(2, "nul_bytes"), (3, "torn"), (4, "not_utf8"), (5, "torn"), (6, "blank"), (7, "blank")]);
     assert_eq!(plan.context(0), [1, 2, 4]);
     assert_eq!(plan.finished.report.accounting, Accounting { imported: 1, duplicates: 0, reported: 6 });
+    let attributes: Vec<_> = plan.attributes.iter().map(|(line, value)| (*line, value.to_string())).collect();
+    let record = user("u1", "-").trim_end().len();
+    let behind = assistant("a1", "u1", "m1").trim_end().len();
+    assert_eq!(
+        attributes,
+        [
+            (1, format!("{{\"record\":[3,{}]}}", record + 3)),
+            (2, format!("{{\"flaw\":\"nul_bytes\",\"record\":[3,{}]}}", behind + 3)),
+            (3, "{\"flaw\":\"torn\"}".to_owned()),
+            (4, "{\"flaw\":\"not_utf8\"}".to_owned()),
+            (5, "{\"flaw\":\"torn\"}".to_owned()),
+        ]
+    );
     assert_eq!(plan.appends()[0].record, 3..3 + user("u1", "-").trim_end().len());
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub(super) finished: Finished,
     /// The appended payloads, by line.
     pub(super) payloads: Vec<(u64, Vec<u8>)>,
+    /// The attributes of the entries that have any, by line.
+    pub(super) attributes: Vec<(u64, serde_json::Value)>,
 }
 
 fn own(item: Item<'_>) -> Owned {
@@ -37,16 +39,18 @@ fn own(item: Item<'_>) -> Owned {
 
 pub(super) fn plan_with(mut planner: Planner, bytes: &[u8]) -> Plan {
     let mut lines = Lines::new(bytes);
-    let (mut items, mut payloads) = (Vec::new(), Vec::new());
+    let (mut items, mut payloads, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(line) = lines.next_line().unwrap() {
         for item in planner.accept(&line) {
             if let Item::Append(append) = &item {
                 payloads.push((append.line, append.payload.to_vec()));
+                attributes.extend(append.attributes().map(|value| (append.line, value)));
+                assert_eq!(ContextRole::of_entry(append.kind, append.attributes().as_ref()), append.context);
             }
             items.push(own(item));
         }
     }
-    Plan { items, finished: planner.finish(), payloads }
+    Plan { items, finished: planner.finish(), payloads, attributes }
 }
 
 pub(super) fn plan(bytes: impl AsRef<[u8]>) -> Plan {

@@ -159,6 +159,9 @@ fn odd_transcripts_are_imported_whole() {
     assert_eq!((kinds(&rewind), rewind.codes()), ([5, 5, 1, 1], vec![]));
     assert_eq!((key(&rewind).as_str(), rewind.forks()), ("claude-code:s1", vec![(0, 1, 2, 5)]));
     assert_eq!(rewind.finished.current, [BranchRef(1)]);
+    let attributes = rewind.attributes.iter().map(|(line, value)| (*line, value.to_string())).collect::<Vec<_>>();
+    let boundary = "{\"context\":\"boundary\",\"lines\":[1,8]}".to_owned();
+    assert_eq!(attributes, [(9, boundary), (10, "{\"lines\":[1,8]}".to_owned())]);
     assert_eq!(rewind.context(1), [10, 11, 12]);
     assert_eq!(rewind.context(0), [1, 2, 3, 4]);
     let summary = rewind.appends()[9];
