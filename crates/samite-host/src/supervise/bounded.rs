@@ -19,6 +19,8 @@ pub struct Bounded<'a> {
     pub cwd: Option<&'a Path>,
     /// Variables added to this process's environment.
     pub env: &'a [(&'a str, &'a OsStr)],
+    /// Variables of this process's environment that it does not get.
+    pub without: &'a [&'a str],
     /// How many bytes of each output are kept; the rest is read and dropped.
     pub output_limit: usize,
     /// After this time it is killed, with its process group.
@@ -48,6 +50,9 @@ pub fn run_bounded(bounded: &Bounded<'_>) -> io::Result<BoundedOutcome> {
     let mut command = Command::new(program);
     command.args(arguments).envs(bounded.env.iter().copied()).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for name in bounded.without {
+        command.env_remove(name);
+    }
     if let Some(cwd) = bounded.cwd {
         command.current_dir(cwd);
     }
@@ -130,7 +135,8 @@ mod tests {
         run_bounded(&Bounded {
             argv: &argv,
             cwd: Some(Path::new("/")),
-            env: &[("ASKED", OsStr::new("yes"))],
+            env: &[("ASKED", OsStr::new("yes")), ("REMOVED", OsStr::new("no"))],
+            without: &["REMOVED"],
             output_limit: 100,
             time_limit: Duration::from_millis(milliseconds),
         })
@@ -139,7 +145,7 @@ mod tests {
 
     #[test]
     fn status_outputs_directory_and_environment() {
-        let outcome = shell("pwd; echo $ASKED >&2; exit 3", 60_000);
+        let outcome = shell("pwd; echo $ASKED$REMOVED >&2; exit 3", 60_000);
         assert_eq!((outcome.status, outcome.timed_out), (Some(3), false));
         assert_eq!((outcome.stdout.as_slice(), outcome.stderr.as_slice()), (&b"/\n"[..], &b"yes\n"[..]));
     }
@@ -162,7 +168,14 @@ mod tests {
     #[test]
     fn a_missing_program_is_an_error() {
         let argv = [OsString::from("/nonexistent/program")];
-        let bounded = Bounded { argv: &argv, cwd: None, env: &[], output_limit: 1, time_limit: Duration::from_secs(1) };
+        let bounded = Bounded {
+            argv: &argv,
+            cwd: None,
+            env: &[],
+            without: &[],
+            output_limit: 1,
+            time_limit: Duration::from_secs(1),
+        };
         assert_eq!(run_bounded(&bounded).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }
