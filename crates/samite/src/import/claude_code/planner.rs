@@ -19,7 +19,8 @@ use std::ops::Range;
 
 /// Plans one transcript, line by line.
 ///
-/// Memory: some two hundred bytes a line, and what calls without a result so far are called; no payload is kept.
+/// Memory: some 250 bytes a line, more for a line with a finding, and the names of calls without a result so far; no
+/// payload is kept.
 #[derive(Debug)]
 pub struct Planner {
     identity: Identity,
