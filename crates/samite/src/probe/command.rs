@@ -15,7 +15,8 @@ pub(super) fn look(argv: &[String], cwd: &Path, time_limit: Duration) -> Evidenc
         Ok(outcome) => outcome,
         Err(error) => return cannot_tell(format!("{name} cannot be run: {error}")),
     };
-    let said = [&outcome.stdout, &outcome.stderr].map(|output| excerpt(output)).into_iter().find(|said| !said.is_empty());
+    let said =
+        [&outcome.stdout, &outcome.stderr].map(|output| excerpt(output)).into_iter().find(|said| !said.is_empty());
     let said = said.map(|said| format!(": {said}")).unwrap_or_default();
     match outcome.status {
         Some(0) => evidence(Verdict::Happened, format!("{name} exited with 0{said}")),

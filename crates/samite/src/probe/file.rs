@@ -37,7 +37,9 @@ pub(super) fn look(path: &Path, expected: Option<&str>, before: Option<&str>, ti
         (Some(now), None, None) => {
             evidence(Verdict::Happened, format!("{name} exists ({now}), and did not before the step started"))
         }
-        (Some(now), Some(before), _) => cannot_tell(format!("{name} has changed since the step started: {before}, now {now}")),
+        (Some(now), Some(before), _) => {
+            cannot_tell(format!("{name} has changed since the step started: {before}, now {now}"))
+        }
         (Some(now), None, Some(_)) => cannot_tell(format!("{name} exists now, with another content ({now})")),
         (None, Some(_), _) => cannot_tell(format!("{name} existed before the step started, and does not now")),
     }

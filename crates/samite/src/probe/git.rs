@@ -44,7 +44,9 @@ pub(super) fn prepare(
             let found = place.commit(&name, limit).map_err(|why| blind(&why))?;
             Some(found.ok_or_else(|| Error::invalid("bad_probe", format!("{expected:?} is no commit")))?)
         }
-        None if place.remote.is_some() => place.here().read(limit).ok().flatten().filter(|here| before.as_ref() != Some(here)),
+        None if place.remote.is_some() => {
+            place.here().read(limit).ok().flatten().filter(|here| before.as_ref() != Some(here))
+        }
         None => None,
     };
     Ok((before, expected))
@@ -89,7 +91,13 @@ impl Place<'_> {
     }
 
     /// Why a ref that is neither where it was nor where it was meant to be is still our doing, if it is.
-    fn explain(&self, now: &str, before: Option<&str>, expected: Option<&str>, limit: Duration) -> Answer<Option<String>> {
+    fn explain(
+        &self,
+        now: &str,
+        before: Option<&str>,
+        expected: Option<&str>,
+        limit: Duration,
+    ) -> Answer<Option<String>> {
         if self.remote.is_some() && self.commit(&format!("{now}^{{commit}}"), limit)?.is_none() {
             return Err("a commit that is not known here".to_owned());
         }
@@ -112,7 +120,8 @@ impl Place<'_> {
             return Ok(None);
         }
         let parent = self.first_parent(now, limit)?;
-        let ours = parent.as_deref() == before || (self.remote.is_some() && parent.is_some() && parent.as_deref() == expected);
+        let ours =
+            parent.as_deref() == before || (self.remote.is_some() && parent.is_some() && parent.as_deref() == expected);
         Ok(ours.then(|| "a commit on top of that".to_owned()))
     }
 

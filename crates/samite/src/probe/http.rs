@@ -74,9 +74,14 @@ fn judge_body(name: &str, status: u16, body: &[u8], contains: &str) -> Evidence 
     if found {
         evidence(Verdict::Happened, format!("GET {name}: {status}, and the body contains {contains:?}"))
     } else if size > LONGEST {
-        cannot_tell(format!("GET {name}: {status}, and the first {LONGEST} bytes of the body do not contain {contains:?}"))
+        cannot_tell(format!(
+            "GET {name}: {status}, and the first {LONGEST} bytes of the body do not contain {contains:?}"
+        ))
     } else {
-        evidence(Verdict::DidNot, format!("GET {name}: {status}, and the body ({size} bytes) does not contain {contains:?}"))
+        evidence(
+            Verdict::DidNot,
+            format!("GET {name}: {status}, and the body ({size} bytes) does not contain {contains:?}"),
+        )
     }
 }
 

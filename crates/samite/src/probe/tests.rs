@@ -51,7 +51,9 @@ fn a_local_commit_is_ours_by_its_parent() {
     assert_eq!(verdict(&first, base), Verdict::Happened);
 
     let second = prepared("git:.#main", base);
-    assert!(matches!(&second, Probe::GitRef { before: Some(_), repository, .. } if Path::new(repository).is_absolute()));
+    assert!(
+        matches!(&second, Probe::GitRef { before: Some(_), repository, .. } if Path::new(repository).is_absolute())
+    );
     assert_eq!(verdict(&second, base), Verdict::DidNot);
     commit(base, "two");
     assert_eq!(verdict(&second, base), Verdict::Happened);
@@ -91,10 +93,10 @@ fn a_merge_is_ours_by_its_first_parent_and_an_expected_commit_by_name() {
 
 #[test]
 fn a_push_is_ours_by_its_commit() {
-    let (dir, bare, other) = (repository(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (dir, shared, other) = (repository(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let base = dir.path();
-    git(bare.path(), &["init", "-q", "--bare", "-b", "main"]);
-    git(base, &["remote", "add", "origin", bare.path().to_str().unwrap()]);
+    git(shared.path(), &["init", "-q", "--bare", "-b", "main"]);
+    git(base, &["remote", "add", "origin", shared.path().to_str().unwrap()]);
     let one = commit(base, "one");
 
     let first = prepared("git:.@origin#main", base);
@@ -117,7 +119,7 @@ fn a_push_is_ours_by_its_commit() {
     let ours = commit(base, "three");
     let mine = prepared("git:.@origin#main", base);
     git(base, &["push", "-q", "origin", "main"]);
-    git(other.path(), &["clone", "-q", bare.path().to_str().unwrap(), "."]);
+    git(other.path(), &["clone", "-q", shared.path().to_str().unwrap(), "."]);
     commit(other.path(), "another's");
     git(other.path(), &["push", "-q", "origin", "main"]);
     assert_eq!(verdict(&mine, base), Verdict::CannotTell);
@@ -270,7 +272,8 @@ fn server() -> String {
                 }
                 _ => ("404 Not Found", String::new(), String::new()),
             };
-            let head = format!("HTTP/1.1 {status}\r\n{extra}content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let head =
+                format!("HTTP/1.1 {status}\r\n{extra}content-length: {}\r\nconnection: close\r\n\r\n", body.len());
             stream.write_all((head + &body).as_bytes()).ok();
         }
     });

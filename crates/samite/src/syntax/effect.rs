@@ -49,12 +49,14 @@ pub fn parse_seconds(text: &str) -> Result<u64> {
         _ => None,
     };
     let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
-    number.and_then(|number| number.parse::<u64>().ok()).zip(unit).and_then(|(number, unit)| number.checked_mul(unit)).ok_or_else(
-        || {
+    number
+        .and_then(|number| number.parse::<u64>().ok())
+        .zip(unit)
+        .and_then(|(number, unit)| number.checked_mul(unit))
+        .ok_or_else(|| {
             Error::invalid("bad_duration", format!("{text:?} is no time"))
                 .hint("a number of seconds, or with a unit: 90s, 15m, 24h, 7d")
-        },
-    )
+        })
 }
 
 /// A path below the workspace, without what changes nothing in it.
@@ -102,7 +104,8 @@ mod tests {
 
     #[test]
     fn paths_stay_inside_the_workspace() {
-        let within = |paths: &[&str]| parse_effect("contained", &paths.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let within =
+            |paths: &[&str]| parse_effect("contained", &paths.iter().map(ToString::to_string).collect::<Vec<_>>());
         let right = Effect::Contained { within: vec!["src/a b".to_owned(), "x".to_owned()] };
         assert_eq!(within(&["./src//a b/", "x"]).unwrap(), right);
         assert_eq!(within(&["x", "./"]).unwrap(), Effect::Contained { within: vec![] });
@@ -117,7 +120,9 @@ mod tests {
         for (text, right) in [("0", 0), ("90", 90), ("90s", 90), ("15m", 900), ("24h", 86_400), ("7d", 604_800)] {
             assert_eq!(parse_seconds(text).unwrap(), right, "{text}");
         }
-        for text in ["", "s", "-1", "+1", "1.5h", "1w", "1 h", "1ms", "99999999999999999999", "999999999999999999d", "٣"] {
+        for text in
+            ["", "s", "-1", "+1", "1.5h", "1w", "1 h", "1ms", "99999999999999999999", "999999999999999999d", "٣"]
+        {
             assert_eq!(parse_seconds(text).unwrap_err().code(), "bad_duration", "{text}");
         }
     }

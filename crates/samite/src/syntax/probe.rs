@@ -174,7 +174,18 @@ mod tests {
         assert_eq!(parse_probe("http://localhost:8080/a?b=c").unwrap(), url("http://localhost:8080/a?b=c", None));
         assert_eq!(parse_probe("https://h/a#contains=x%20y").unwrap(), url("https://h/a", Some("x y")));
         assert_eq!(parse_probe("workspace").unwrap(), Probe::Workspace);
-        for text in ["", "workspaces", "file:", "command:", "command:''", "http://", "https:///a", "https://h#top", "https://h#contains=%2", "ftp://h/a"] {
+        for text in [
+            "",
+            "workspaces",
+            "file:",
+            "command:",
+            "command:''",
+            "http://",
+            "https:///a",
+            "https://h#top",
+            "https://h#contains=%2",
+            "ftp://h/a",
+        ] {
             assert_eq!(parse_probe(text).unwrap_err().code(), "bad_probe", "{text}");
         }
         assert_eq!(parse_probe("command:'x").unwrap_err().code(), "bad_quotes");

@@ -22,7 +22,8 @@ pub fn parse_target(text: &str, base: &Path) -> Result<String> {
     if !well_formed {
         return Err(bad("its scheme is none"));
     }
-    if rest.is_empty() || text.chars().any(char::is_control) {
+    let says_nothing = rest.is_empty() || (rest.trim_matches('/').is_empty() && scheme != "file");
+    if says_nothing || text.chars().any(char::is_control) {
         return Err(bad("nothing, or nothing that can be read, follows the scheme"));
     }
     let target = match scheme.as_str() {
@@ -94,13 +95,20 @@ fn url(scheme: &str, rest: &str) -> Option<String> {
     Some(format!("{scheme}://{host}{}{query}", path.trim_end_matches('/')))
 }
 
-/// The host in lower case, with its port unless that is the default one, without a user.
+/// The host in lower case, with its port unless that is the default one, without a user; empty when it is none.
 fn host(authority: &str, default_port: &str) -> String {
     let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    match host.rsplit_once(':') {
-        // The colons of an address in brackets are its own.
-        Some((name, port)) if !port.contains(']') && (port.is_empty() || port == default_port) => name.to_owned(),
-        _ => host,
+    // The colons of an address in brackets are its own.
+    let name_end = if host.starts_with('[') { host.find(']').map(|at| at + 1) } else { host.find(':') };
+    let (name, port) = host.split_at(name_end.unwrap_or(host.len()));
+    let port = port.strip_prefix(':').unwrap_or(port);
+    let is_open = name.starts_with('[') && !name.ends_with(']');
+    if name.is_empty() || is_open || !port.bytes().all(|digit| digit.is_ascii_digit()) {
+        String::new()
+    } else if port.is_empty() || port == default_port {
+        name.to_owned()
+    } else {
+        format!("{name}:{port}")
     }
 }
 
@@ -157,7 +165,10 @@ mod tests {
             ("http://[::1]:8080/x", &["http://[::1]:8080/x"]),
             ("http://[::1]/x", &["http://[::1]:80/x", "http://[::1]/x"]),
             ("mcp:tickets/issue/7", &["mcp:tickets/issue/7", "mcp://tickets/issue/7/"]),
-            ("file:/srv/data", &["file:/srv/data", "file:///srv//data/", "file:/srv/./x/../data", "file:../../srv/data"]),
+            (
+                "file:/srv/data",
+                &["file:/srv/data", "file:///srv//data/", "file:/srv/./x/../data", "file:../../srv/data"],
+            ),
             ("file:/work/tree/a b", &["file:a b", "file:./a b/"]),
             ("mailto:someone@example.com", &["mailto:someone@example.com"]),
         ] {
@@ -169,7 +180,27 @@ mod tests {
 
     #[test]
     fn what_names_nothing_is_refused() {
-        for text in ["", "origin/main", ":x", "https:", "https://", "https:///path", "https:host", "mcp:", "mcp:/", "git:", "git:/", "1x:y", "a b:c", "https://h/\n"] {
+        for text in [
+            "",
+            "origin/main",
+            ":x",
+            "https:",
+            "https://",
+            "https:///path",
+            "https:host",
+            "mcp:",
+            "mcp:/",
+            "file:",
+            "git:",
+            "git:/",
+            "1x:y",
+            "a b:c",
+            "https://h/\n",
+            "https://h:x/",
+            "https://h:1:2/",
+            "other:/",
+            "https://[::1",
+        ] {
             assert_eq!(parse_target(text, Path::new("/")).unwrap_err().code(), "bad_target", "{text:?}");
         }
         assert!(parse_target(&format!("x:{}", "y".repeat(600)), Path::new("/")).is_err());
