@@ -35,13 +35,18 @@ impl SharedLog {
         Ok(Self { path, file })
     }
 
-    /// Appends in one write. When this returns, other processes see the bytes; a machine that loses power may not.
+    /// Appends all or nothing. When this returns, other processes see the bytes; a machine that loses power may not.
     ///
     /// # Errors
     /// `unavailable` when the file cannot be written.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hold(File::lock_shared)?;
-        let written = self.file.write_all(bytes);
+        self.hold(File::lock)?;
+        let written = self.file.metadata().and_then(|before| {
+            self.file.write_all(bytes).inspect_err(|_| {
+                // A part of a record would be in the way of the next; that it cannot be taken back is no new failure.
+                let _ = self.file.set_len(before.len());
+            })
+        });
         self.release();
         written.map_err(|error| io_error("append to", &self.path, error))
     }

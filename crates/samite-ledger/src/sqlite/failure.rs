@@ -36,7 +36,25 @@ impl Failure {
 /// The error of the contract for an error of SQLite; `doing` says what was tried.
 pub(super) fn explain(error: rusqlite::Error, doing: &str) -> Error {
     use rusqlite::Error as Sqlite;
-    let found = match error.sqlite_error_code() {
+    // Our queries are right: a table or column that is missing, or a value of another type or size than was written,
+    // can only come from damage.
+    let found = if matches!(
+        error,
+        Sqlite::SqlInputError { .. }
+            | Sqlite::FromSqlConversionFailure(..)
+            | Sqlite::IntegralValueOutOfRange(..)
+            | Sqlite::InvalidColumnType(..)
+            | Sqlite::Utf8Error(..)
+    ) {
+        damaged(doing)
+    } else {
+        of_code(&error, doing)
+    };
+    found.because(error)
+}
+
+fn of_code(error: &rusqlite::Error, doing: &str) -> Error {
+    match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::unavailable("disk_full", format!("{doing}: the disk is full"))
             .hint("free some space, then try again: nothing was written"),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
@@ -50,27 +68,15 @@ pub(super) fn explain(error: rusqlite::Error, doing: &str) -> Error {
         Some(ErrorCode::CannotOpen) => Error::unavailable("cannot_open", format!("{doing}: a file cannot be opened"))
             .hint("check the directory's mode and the limit of open files"),
         // The file that processes share their index of the log through could not grow.
-        Some(ErrorCode::SystemIoFailure) if extended(&error) == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
+        Some(ErrorCode::SystemIoFailure) if extended(error) == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
             Error::unavailable("disk_full", format!("{doing}: the disk is full"))
                 .hint("free some space, then try again: nothing was written")
         }
         Some(ErrorCode::SystemIoFailure) => Error::unavailable("io_error", format!("{doing}: input or output failed"))
             .hint("look at the system's log for errors of the disk"),
         Some(ErrorCode::OutOfMemory) => Error::unavailable("no_memory", format!("{doing}: no memory is left")),
-        // A value of another type or size than was written can only come from damage.
-        None if matches!(
-            error,
-            Sqlite::FromSqlConversionFailure(..)
-                | Sqlite::IntegralValueOutOfRange(..)
-                | Sqlite::InvalidColumnType(..)
-                | Sqlite::Utf8Error(..)
-        ) =>
-        {
-            damaged(doing)
-        }
         _ => Error::internal("storage", format!("{doing}: the storage refused it")),
-    };
-    found.because(error)
+    }
 }
 
 fn damaged(doing: &str) -> Error {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-pub(super) const RECORD: usize = 48;
+const RECORD: usize = 48;
 const VERSION: u8 = 1;
 /// How many journals a rewrite keeps: those that changed last, since older ones are in the database proper.
 const KEPT: usize = 256;
@@ -121,18 +121,25 @@ pub(super) fn encode(marks: &[Mark]) -> Vec<u8> {
     bytes
 }
 
-/// The marks of a file; whatever is no whole record of ours counts as absent.
+/// The marks of a file; whatever is no whole record of ours counts as absent, and the next is looked for at every byte.
 pub(super) fn decode(bytes: &[u8]) -> Vec<Mark> {
-    bytes.as_chunks::<RECORD>().0.iter().filter_map(decode_one).collect()
+    let mut marks = Vec::with_capacity(bytes.len() / RECORD);
+    let mut rest = bytes;
+    while let Some(record) = rest.first_chunk::<RECORD>() {
+        let mark = decode_one(record);
+        marks.extend(mark);
+        rest = rest.get(if mark.is_some() { RECORD } else { 1 }..).unwrap_or_default();
+    }
+    marks
 }
 
 fn decode_one(record: &[u8; RECORD]) -> Option<Mark> {
     let (body, sum) = record.split_last_chunk::<8>()?;
-    let ([kind, version, ..], rest) = body.split_first_chunk::<8>()?;
+    let ([kind, VERSION, 0, 0, 0, 0, 0, 0], rest) = body.split_first_chunk::<8>()? else { return None };
     let (journal, rest) = rest.split_first_chunk::<16>()?;
     let (value, rest) = rest.split_first_chunk::<8>()?;
     let first = u64::from_be_bytes(*rest.first_chunk::<8>()?);
-    if *version != VERSION || checksum(body) != *sum {
+    if checksum(body) != *sum {
         return None;
     }
     let (journal, value) = (JournalId(*journal), u64::from_be_bytes(*value));
@@ -272,10 +279,8 @@ mod tests {
     #[test]
     fn a_record_has_the_documented_bytes() {
         let bytes = encode(&[Mark::Entries { journal: ONE, first: 3, last: 5 }]);
-        let expected = "0101000000000000010101010101010101010101010101010000000000000005\
-                        0000000000000003";
-        let hexadecimal: String = bytes[..40].iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hexadecimal, expected);
+        let expected = [&[1, 1, 0, 0, 0, 0, 0, 0][..], &[1; 16], &5_u64.to_be_bytes(), &3_u64.to_be_bytes()].concat();
+        assert_eq!(bytes[..40], expected);
     }
 
     #[test]
@@ -292,6 +297,15 @@ mod tests {
             assert_eq!(decode(&damaged), expected, "{at}");
         }
         assert_eq!(decode(&[0; 4 * RECORD]), []);
+    }
+
+    #[test]
+    fn records_after_a_torn_one_are_read() {
+        let mut bytes = encode(&marks());
+        bytes.drain(RECORD + 7..2 * RECORD - 3);
+        let mut expected = marks();
+        expected.remove(1);
+        assert_eq!(decode(&bytes), expected);
     }
 
     #[test]

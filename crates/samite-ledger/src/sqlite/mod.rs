@@ -48,7 +48,8 @@ pub use open::OpenOptions;
 /// How many requests wait for the writer before callers wait to ask.
 const QUEUE: usize = 1_024;
 
-/// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger.
+/// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger; dropping the
+/// last one closes its files, after what is under way.
 ///
 /// The files of a ledger that is open must not be copied; [`SqliteLedger::backup_to`] makes a copy that is whole.
 #[derive(Clone)]
@@ -65,6 +66,27 @@ struct Shared {
     waiters: Arc<Waiting>,
     sleep: Arc<dyn Sleep>,
     lost: Mutex<Vec<Lost>>,
+}
+
+impl Shared {
+    /// Waits for the threads, which have been told to end.
+    fn end(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A writer that panicked has told its callers already, by dropping the replies.
+            let _ = thread.join();
+        }
+        self.readers.close();
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(writer) = &self.writer {
+            writer.close();
+        }
+        self.end();
+    }
 }
 
 impl std::fmt::Debug for SqliteLedger {
@@ -150,11 +172,7 @@ impl SqliteLedger {
             // When it is closed already, so much the better.
             let _ = writer.send(Message::Stop).await;
         }
-        let thread = self.shared.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
-        self.shared.readers.close();
+        self.shared.end();
         self.shared.waiters.wake();
     }
 

@@ -2,7 +2,7 @@
 
 use super::connection::{self, WriteConnection};
 use super::failure::explain;
-use super::high_water::{self, Lost, RECORD};
+use super::high_water::{self, Lost};
 use super::schema;
 use rusqlite::{Connection, ErrorCode};
 use samite_host::{SharedLog, Sleep, SystemSleep, files, mounts};
@@ -122,12 +122,7 @@ pub(super) fn open(options: &OpenOptions) -> Result<Opened> {
     if !lost.is_empty() && !options.accept_behind {
         return Err(high_water::behind(path, &lost));
     }
-    if lost.is_empty() && marks.len() % RECORD != 0 {
-        // A record was torn, and those appended after it would not be found.
-        locked.replace(&high_water::encode(&high_water::fold(&high_water::decode(&marks))))?;
-    } else {
-        drop(locked);
-    }
+    drop(locked);
     Ok(Opened { writing: Some(Writing { connection, log }), immutable: false, lost })
 }
 

@@ -83,12 +83,6 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
-    fn drop(&mut self) {
-        self.sender.close();
-    }
-}
-
 fn serve(jobs: &async_channel::Receiver<Job>, idle: &AtomicUsize, open: impl Fn() -> rusqlite::Result<Connection>) {
     let mut database = None;
     loop {

@@ -6,3 +6,11 @@ mod memory;
 mod sqlite_conformance;
 #[cfg(test)]
 mod verify;
+#[cfg(test)]
+mod sqlite_damage;
+#[cfg(test)]
+mod sqlite_kill;
+#[cfg(test)]
+mod sqlite_maintain;
+#[cfg(test)]
+mod sqlite_support;
