@@ -72,6 +72,8 @@ kinds! {
     BRANCH_LIFETIME = 51, "branch_lifetime";
     /// A branch was deleted (control journal).
     BRANCH_DELETED = 52, "branch_deleted";
+    /// A session got a key that a caller knows it by (tenant's control journal).
+    SESSION_KEYED = 53, "session_keyed";
     /// A principal was first seen (tenant's control journal).
     PRINCIPAL_SEEN = 64, "principal_seen";
     /// Collection ran and reclaimed something (tenant's control journal).

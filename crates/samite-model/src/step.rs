@@ -79,6 +79,9 @@ pub enum Probe {
     Command {
         /// Program and arguments.
         argv: Vec<String>,
+        /// The directory it runs in; none means where the look is taken from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<String>,
         /// What it said when the step started: unless that was "did not", a later "happened" tells nothing. None means
         /// that nobody looked.
         #[serde(default, skip_serializing_if = "Option::is_none")]

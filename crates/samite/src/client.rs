@@ -3,9 +3,7 @@
 use crate::core::{Author, Core, Draft};
 use crate::views::{self, row};
 use samite_keys::Subject;
-use samite_ledger::{
-    Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, RowQuery,
-};
+use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, RowQuery};
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Principal, Pseudonym, Result, SessionId};
 use std::sync::Arc;
 
@@ -148,8 +146,7 @@ impl Client {
             prefix: Some((prefix.to_owned(), false)),
             ..JournalFilter::default()
         };
-        let found =
-            if is_prefix(prefix) { self.core.0.ledger.journals(filter).await? } else { Vec::new() };
+        let found = if is_prefix(prefix) { self.core.0.ledger.journals(filter).await? } else { Vec::new() };
         let mine: Vec<JournalId> = found.iter().filter(|state| self.sees(state)).map(|state| state.id).collect();
         match mine.as_slice() {
             [] => Err(Error::not_found("no_branch", format!("session {} has no branch {prefix}", session.short()))

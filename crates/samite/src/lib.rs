@@ -5,9 +5,10 @@
 
 mod branch;
 mod client;
+mod context;
 mod core;
 pub mod embedded;
-//pub mod fingerprint;
+pub mod fingerprint;
 pub mod import;
 mod log;
 pub mod payload;
@@ -28,7 +29,5 @@ pub use client::Client;
 pub use core::{Backends, Store};
 pub use log::{Entry, ReadOptions, Reader};
 pub use session::{NewSession, SessionInfo};
-pub use step::{
-    Begin, Completion, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord,
-};
+pub use step::{Begin, Completion, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord};
 pub use writer::{Appended, NewEvent, Writer, WriterOptions};

@@ -27,8 +27,9 @@ impl Entry {
     /// `corrupt` when it is not framed as one; `not_found` when it was erased.
     pub fn event(&self) -> Result<Event<'_>> {
         match &self.payload {
-            Some(payload) => Event::decode(payload)
-                .map_err(|error| error.context(format!("journal {}, seq {}", self.position.journal, self.position.seq))),
+            Some(payload) => Event::decode(payload).map_err(|error| {
+                error.context(format!("journal {}, seq {}", self.position.journal, self.position.seq))
+            }),
             None => Err(self.erased()),
         }
     }

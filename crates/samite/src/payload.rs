@@ -30,6 +30,15 @@ pub struct SessionCreated {
     pub source: Option<Value>,
 }
 
+/// `session_keyed`: what a caller knows a session by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionKeyed {
+    /// The key.
+    pub key: String,
+    /// The session.
+    pub session: SessionId,
+}
+
 /// The session that a child session works for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentSession {
@@ -64,6 +73,9 @@ pub struct BranchForked {
     /// Its name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What a caller knows it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// When its workspace trees may go (ns since 1970) unless it becomes current; none keeps them for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees_until: Option<i64>,

@@ -100,7 +100,8 @@ impl Core {
             }
             K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
             K::SESSION_CREATED => views::session_created(&entry.json()?),
-            K::BRANCH_FORKED => views::branch_forked(&entry.json()?),
+            K::SESSION_KEYED => views::session_keyed(&hasher, &entry.json()?)?,
+            K::BRANCH_FORKED => views::branch_forked(&hasher, &entry.json()?)?,
             K::BRANCH_CURRENT => views::branch_current(&entry.json()?),
             K::BRANCH_LIFETIME => views::branch_lifetime(&entry.json()?),
             _ => Projection::default(),

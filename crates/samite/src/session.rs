@@ -1,9 +1,9 @@
 //! Sessions: making, finding and describing them.
 
 use crate::client::Client;
-use crate::payload::{ParentSession, SessionCreated};
-use crate::views::{self, register};
-use samite_ledger::{Append, Commit, JournalFilter, JournalKind, JournalState, NewJournal};
+use crate::payload::{ParentSession, SessionCreated, SessionKeyed};
+use crate::views::{self, IndexHash, register, row};
+use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, RowQuery};
 use samite_model::{BranchId, EntryKind, Error, FamilyId, JournalId, Position, Result, SessionId, limits};
 use serde_json::Value;
 
@@ -12,6 +12,8 @@ use serde_json::Value;
 pub struct NewSession {
     /// A person's or harness's name for it.
     pub name: Option<String>,
+    /// What the caller knows it by: one session of a user has it.
+    pub key: Option<String>,
     /// The session that it works for.
     pub parent: Option<ParentSession>,
     /// Where it is imported from.
@@ -39,10 +41,15 @@ impl Client {
     /// Makes a session with one branch, which is current. When this returns, it is durable.
     ///
     /// # Errors
-    /// `invalid` for a bad name.
+    /// `invalid` for a bad name or key; `conflict` (`session_key_exists`) when another session has the key.
     pub async fn create_session(&self, new: NewSession) -> Result<SessionInfo> {
         if let Some(name) = &new.name {
             limits::check_name("a session's name", name)?;
+        }
+        if let Some(key) = &new.key {
+            limits::check_name("a session's key", key)?;
+            // The tenant's control journal is there once a principal was recorded.
+            self.record_principal().await?;
         }
         let session = FamilyId(self.core.random_id()?);
         let control = JournalId(self.core.random_id()?);
@@ -59,16 +66,42 @@ impl Client {
         let entry = self.core.seal(control, &self.author(0), draft)?;
         let created_at = entry.time;
         let journal = |id, kind| NewJournal { id, family: session, kind, owner: self.subject.pseudonym, parent: None };
-        self.core
-            .0
-            .ledger
-            .commit(Commit {
-                journals: vec![journal(control, JournalKind::SessionControl), journal(branch, JournalKind::Branch)],
-                appends: vec![Append { journal: control, entries: vec![entry] }],
-                ..Commit::default()
-            })
-            .await?;
+        let mut commit = Commit {
+            journals: vec![journal(control, JournalKind::SessionControl), journal(branch, JournalKind::Branch)],
+            appends: vec![Append { journal: control, entries: vec![entry] }],
+            ..Commit::default()
+        };
+        if let Some(key) = new.key {
+            let tenant = self.tenant_control();
+            let keyed = SessionKeyed { key, session };
+            let hasher = self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0));
+            let draft = self.core.draft(EntryKind::SESSION_KEYED, &keyed, views::session_keyed(&hasher, &keyed)?)?;
+            let hashes = draft.views.rows.iter().map(|row| row.hash).collect();
+            commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::SESSION_KEY, hashes });
+            let entries = vec![self.core.seal(tenant, &self.author(0), draft)?];
+            commit.appends.push(Append { journal: tenant, entries });
+        }
+        self.core.0.ledger.commit(commit).await.map_err(|error| match error.code() {
+            "row_exists" => Error::conflict("session_key_exists", "another session has this key")
+                .hint("`samite session list` shows it"),
+            _ => error,
+        })?;
         Ok(SessionInfo { id: session, created, created_at, current: branch, head: 0, branches: 1 })
+    }
+
+    /// The session that a caller knows by a key, if there is one.
+    ///
+    /// # Errors
+    /// `corrupt` when the view cannot be read.
+    pub async fn session_by_key(&self, key: &str) -> Result<Option<SessionId>> {
+        let tenant = self.tenant_control();
+        let Some(state) = self.core.0.ledger.journal(tenant).await? else { return Ok(None) };
+        let hasher = self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0));
+        let hashes = vec![hasher.hash("session-key", &[key.as_bytes()])?];
+        let at = Position { journal: tenant, seq: state.head };
+        let query = RowQuery { at, kind: row::SESSION_KEY, hashes, limit: 1 };
+        let found = self.core.0.ledger.rows(query).await?;
+        found.first().map(|row| FamilyId::from_slice(&row.value)).transpose()
     }
 
     /// A session.
@@ -91,9 +124,7 @@ impl Client {
             if control.owner == self.subject.pseudonym {
                 // One that cannot be read is still shown: an index never hides a session.
                 sessions.push(
-                    self.describe(&control)
-                        .await
-                        .map_err(|error| error.context(format!("session {}", control.family))),
+                    self.describe(&control).await.map_err(|error| error.context(format!("session {}", control.family))),
                 );
             }
         }

@@ -32,7 +32,8 @@ impl Store {
     /// Those of the ledger other than `corrupt`, which is a finding.
     pub async fn verify(&self, rebuild: bool, mut progress: Option<OnProgress<'_>>) -> Result<Verified> {
         let core = &self.core;
-        let mut check = |state: &JournalState, header: &Header, entry: &StoredEntry| core.check_payload(state, header, entry);
+        let mut check =
+            |state: &JournalState, header: &Header, entry: &StoredEntry| core.check_payload(state, header, entry);
         let mut tell = |now: Progress| {
             if let Some(progress) = &mut progress {
                 progress(now);

@@ -2,8 +2,8 @@
 //! rebuild.
 
 use crate::payload::{
-    BranchCurrent, BranchForked, BranchLifetime, SessionCreated, StepEnded, StepSettled, StepStarted, StepsInherited,
-    TreeRecorded, WorkspaceAttached,
+    BranchCurrent, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSettled, StepStarted,
+    StepsInherited, TreeRecorded, WorkspaceAttached,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
@@ -21,8 +21,12 @@ pub(crate) mod row {
     pub(crate) const EVIDENCE: u16 = 4;
     /// A principal that was seen; hash = its pseudonym (tenant's control journal).
     pub(crate) const PRINCIPAL: u16 = 5;
+    /// A caller's key of a session; value = session id (tenant's control journal).
+    pub(crate) const SESSION_KEY: u16 = 6;
+    /// A caller's key of a branch; value = branch id (control journal).
+    pub(crate) const BRANCH_KEY: u16 = 7;
     /// Every kind.
-    pub(crate) const ALL: [u16; 5] = [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL];
+    pub(crate) const ALL: [u16; 7] = [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY];
 }
 
 /// Register kinds. Codes are permanent.
@@ -310,11 +314,7 @@ pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
 
 /// A workspace in use by a branch (control journal).
 pub(crate) fn workspace_attached(attached: &WorkspaceAttached) -> Projection {
-    Projection::default().set(
-        register::WORKSPACE,
-        *attached.workspace.as_bytes(),
-        attached.branch.as_bytes().to_vec(),
-    )
+    Projection::default().set(register::WORKSPACE, *attached.workspace.as_bytes(), attached.branch.as_bytes().to_vec())
 }
 
 /// A principal is known.
@@ -327,9 +327,23 @@ pub(crate) fn session_created(created: &SessionCreated) -> Projection {
     Projection::default().set(register::CURRENT, [0; 16], created.branch.as_bytes().to_vec())
 }
 
-/// A fork begins with its lifetime.
-pub(crate) fn branch_forked(forked: &BranchForked) -> Projection {
-    Projection::default().set(register::LIFETIME, *forked.branch.as_bytes(), lifetime_value(forked.trees_until))
+/// A caller's key of a session.
+pub(crate) fn session_keyed(hash: &dyn IndexHash, keyed: &SessionKeyed) -> Result<Projection> {
+    let key = hash.hash("session-key", &[keyed.key.as_bytes()])?;
+    Ok(Projection::default().row(row::SESSION_KEY, key, keyed.session.as_bytes().to_vec()))
+}
+
+/// A fork begins with its lifetime, and is found by its key.
+pub(crate) fn branch_forked(hash: &dyn IndexHash, forked: &BranchForked) -> Result<Projection> {
+    let projection =
+        Projection::default().set(register::LIFETIME, *forked.branch.as_bytes(), lifetime_value(forked.trees_until));
+    Ok(match &forked.key {
+        Some(key) => {
+            let key = hash.hash("branch-key", &[key.as_bytes()])?;
+            projection.row(row::BRANCH_KEY, key, forked.branch.as_bytes().to_vec())
+        }
+        None => projection,
+    })
 }
 
 /// Another branch is current, and the previous one's trees begin to age.
@@ -392,12 +406,8 @@ mod tests {
     #[test]
     fn an_open_step_is_read_as_it_was_written() {
         let own = open(1, &[7, 8], true);
-        let register = |inherited| Register {
-            kind: register::OPEN_STEP,
-            hash: [1; 16],
-            seq: 9,
-            value: own.encode(inherited),
-        };
+        let register =
+            |inherited| Register { kind: register::OPEN_STEP, hash: [1; 16], seq: 9, value: own.encode(inherited) };
         assert_eq!(OpenStep::decode(JournalId([2; 16]), &register(false)).unwrap(), own);
         assert_eq!(OpenStep::decode(JournalId([5; 16]), &register(true)).unwrap(), own);
         for cut in 0..register(true).value.len() {

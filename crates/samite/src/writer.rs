@@ -9,9 +9,7 @@ use crate::payload::Event;
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
-use samite_model::{
-    BranchId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits,
-};
+use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How to become a branch's writer.
@@ -88,12 +86,7 @@ impl Client {
     ///
     /// # Errors
     /// `conflict` (`lease_held`) while another writer holds it and lives; `not_found` when there is no such branch.
-    pub async fn writer(
-        &self,
-        session: SessionId,
-        branch: Option<BranchId>,
-        options: WriterOptions,
-    ) -> Result<Writer> {
+    pub async fn writer(&self, session: SessionId, branch: Option<BranchId>, options: WriterOptions) -> Result<Writer> {
         let control = self.control(session).await?;
         let branch = match branch {
             Some(branch) => branch,
@@ -159,8 +152,7 @@ async fn take_lease(
     for _ in 0..8 {
         let now = core.now();
         let expires = now.saturating_add(time_to_live);
-        let request =
-            LeaseRequest { journal: branch.id, writer, now, expires, process: process.to_vec(), take_over };
+        let request = LeaseRequest { journal: branch.id, writer, now, expires, process: process.to_vec(), take_over };
         match core.0.ledger.lease(request).await? {
             LeaseOutcome::Held { epoch, previous } => return Ok((epoch, previous, expires)),
             LeaseOutcome::Busy(lease) if force || holder_is_gone(&lease) => take_over = Some(lease.epoch),
@@ -370,12 +362,7 @@ impl Client {
     ///
     /// # Errors
     /// `not_found` when there is no such branch or position.
-    pub async fn read(
-        &self,
-        session: SessionId,
-        branch: Option<BranchId>,
-        options: ReadOptions,
-    ) -> Result<Reader> {
+    pub async fn read(&self, session: SessionId, branch: Option<BranchId>, options: ReadOptions) -> Result<Reader> {
         let branch = match branch {
             Some(branch) => branch,
             None => self.current_branch(session).await?,

@@ -5,8 +5,8 @@ use crate::client::Client;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled};
 use crate::step::StepRecord;
-use crate::views::{self, OpenStep, register};
-use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal};
+use crate::views::{self, IndexHash, OpenStep, register, row};
+use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal, RowQuery};
 use samite_model::step::State;
 use samite_model::{BranchId, EntryKind, JournalId, Position, Result, SessionId, limits};
 
@@ -21,13 +21,15 @@ pub struct ForkOptions {
     pub reason: ForkReason,
     /// A name for the new branch.
     pub name: Option<String>,
+    /// What the caller knows the new branch by: forking again under it answers with the first fork.
+    pub key: Option<String>,
     /// Keep the workspace trees of the branch that is not current for ever.
     pub keep: bool,
 }
 
 impl Default for ForkOptions {
     fn default() -> Self {
-        Self { branch: None, seq: None, reason: ForkReason::Fork, name: None, keep: false }
+        Self { branch: None, seq: None, reason: ForkReason::Fork, name: None, key: None, keep: false }
     }
 }
 
@@ -59,13 +61,19 @@ impl Client {
             at,
             reason: options.reason,
             name: options.name,
+            key: options.key,
             trees_until: if rewind { None } else { trees_until },
         };
         let author = self.author(0);
+        let hasher = self.core.hasher(self.subject.pseudonym, session);
         for round in 0..ROUNDS {
             let mut guards = vec![Guard::Open { journal: at.journal }];
+            if let Some(key) = &forked.key {
+                let hashes = vec![hasher.hash("branch-key", &[key.as_bytes()])?];
+                guards.push(Guard::RowAbsent { journal: control.id, kind: row::BRANCH_KEY, hashes });
+            }
             let mut drafts =
-                vec![self.core.draft(EntryKind::BRANCH_FORKED, &forked, views::branch_forked(&forked))?];
+                vec![self.core.draft(EntryKind::BRANCH_FORKED, &forked, views::branch_forked(&hasher, &forked)?)?];
             let mut previous = current;
             if rewind {
                 let (version, registers) = self.core.0.ledger.registers(control.id).await?;
@@ -120,6 +128,19 @@ impl Client {
         Err(samite_model::Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
     }
 
+    /// The branch that a caller knows by a key, if there is one.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session.
+    pub async fn branch_by_key(&self, session: SessionId, key: &str) -> Result<Option<BranchId>> {
+        let control = self.control(session).await?;
+        let hash = self.core.hasher(self.subject.pseudonym, session).hash("branch-key", &[key.as_bytes()])?;
+        let at = Position { journal: control.id, seq: control.head };
+        let query = RowQuery { at, kind: row::BRANCH_KEY, hashes: vec![hash], limit: 1 };
+        let found = self.core.0.ledger.rows(query).await?;
+        found.first().map(|row| JournalId::from_slice(&row.value)).transpose()
+    }
+
     /// Makes a branch current again.
     ///
     /// # Errors
@@ -137,10 +158,7 @@ impl Client {
         let draft = self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?;
         let entry = self.core.seal(control.id, &self.author(0), draft)?;
         let commit = Commit {
-            guards: vec![
-                Guard::Registers { journal: control.id, version },
-                Guard::Open { journal: branch },
-            ],
+            guards: vec![Guard::Registers { journal: control.id, version }, Guard::Open { journal: branch }],
             appends: vec![Append { journal: control.id, entries: vec![entry] }],
             ..Commit::default()
         };
@@ -197,8 +215,7 @@ impl Client {
         }
         let mut left = Vec::new();
         for step in self.steps_between(head, seq + 1).await? {
-            let touches: Vec<String> =
-                step.started.touches.iter().filter(|touch| is_outside(touch)).cloned().collect();
+            let touches: Vec<String> = step.started.touches.iter().filter(|touch| is_outside(touch)).cloned().collect();
             if !touches.is_empty() {
                 left.push(LeftBehind { step, touches });
             }

@@ -105,7 +105,8 @@ impl Client {
                 } else {
                     lifetimes.get(&state.id).copied().flatten().map_or(Lifetime::Kept, Lifetime::TreesUntil)
                 };
-                let (forked, time) = forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
+                let (forked, time) =
+                    forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
                 Branch {
                     id: state.id,
                     name: forked.and_then(|fork| fork.name.clone()),
@@ -142,7 +143,12 @@ impl Client {
         if seq > state.head {
             return Err(Error::not_found(
                 "no_position",
-                format!("branch {} of session {} ends at seq {}, before {seq}", branch.short(), session.short(), state.head),
+                format!(
+                    "branch {} of session {} ends at seq {}, before {seq}",
+                    branch.short(),
+                    session.short(),
+                    state.head
+                ),
             )
             .hint("`samite read SESSION` shows its entries"));
         }

@@ -109,11 +109,22 @@ fn ask(question: Question, argument: &str, time_limit: Duration) -> Option<Strin
     Some(answer)
 }
 
-/// The first line that says something.
+/// The first line with a number in it, without the colours that some print into a pipe too.
 fn line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
-    let line = text.lines().map(str::trim).find(|line| line.bytes().any(|byte| byte.is_ascii_digit()))?;
-    Some(line.chars().filter(|character| !character.is_control()).take(200).collect())
+    let line = text.lines().map(plain).find(|line| line.bytes().any(|byte| byte.is_ascii_digit()))?;
+    Some(line.trim().chars().take(200).collect())
+}
+
+/// A line without control characters and the sequences that `ESC [` begins.
+fn plain(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.trim_start_matches(|part: char| !part.is_ascii_alphabetic()).get(1..).unwrap_or_default());
+    }
+    plain.retain(|character| !character.is_control());
+    plain
 }
 
 #[cfg(test)]
@@ -145,6 +156,7 @@ mod tests {
             ("b", "echo; echo '  Tool'; echo 'Version 7  '", Some("Version 7")),
             ("c", "echo 'openjdk version \"21\"' >&2", Some("openjdk version \"21\"")),
             ("d", "exit 1", None),
+            ("e", r"printf '\033[1mApache Maven 3.8.7\033[0;1m!\033[m\n'", Some("Apache Maven 3.8.7!")),
         ] {
             assert_eq!(version_of(&script(dir.path(), name, text, 1)).as_deref(), right, "{name}");
         }

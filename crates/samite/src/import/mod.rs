@@ -1,5 +1,8 @@
 //! Importers: what another harness left behind, as a plan that the fabric carries out.
 //!
-//! An importer is pure: it reads bytes that it is given and answers with data. It opens no store and no clock.
+//! Planning is pure: it reads bytes that it is given and answers with data. [`Importer`] carries the plan out.
 
+mod carry_out;
 pub mod claude_code;
+
+pub use carry_out::{Imported, Importer, OnBytes};

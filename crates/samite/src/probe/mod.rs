@@ -56,7 +56,10 @@ pub fn look(probe: &Probe, from: &Lookout<'_>) -> Evidence {
         Probe::File { path, sha256, before } => {
             file::look(&from.path(path), sha256.as_deref(), before.as_deref(), from.time_limit)
         }
-        Probe::Command { argv, before } => since(*before, command::look(argv, from.base, from.time_limit)),
+        Probe::Command { argv, directory, before } => {
+            let directory = directory.as_deref().map_or_else(|| from.base.to_owned(), |directory| from.path(directory));
+            since(*before, command::look(argv, &directory, from.time_limit))
+        }
         Probe::HttpGet { url, contains, before } => {
             since(*before, http::look(url, contains.as_deref(), from.time_limit))
         }
@@ -82,9 +85,10 @@ pub fn prepare(probe: Probe, from: &Lookout<'_>) -> Result<Probe> {
             let before = file::standing(&from.path(&path), from.time_limit).map_err(|why| blind(&why))?;
             Probe::File { path: absolute(&path), sha256, before }
         }
-        Probe::Command { argv, .. } => {
-            let before = command::look(&argv, from.base, from.time_limit).verdict;
-            Probe::Command { argv, before: Some(before) }
+        Probe::Command { argv, directory, .. } => {
+            let directory = absolute(directory.as_deref().unwrap_or_default());
+            let before = command::look(&argv, Path::new(&directory), from.time_limit).verdict;
+            Probe::Command { argv, directory: Some(directory), before: Some(before) }
         }
         Probe::HttpGet { url, contains, .. } => {
             let before = http::look(&url, contains.as_deref(), from.time_limit).verdict;

@@ -203,6 +203,8 @@ fn commands() {
     assert_eq!(verdict(&probe, base), Verdict::DidNot);
     fs::write(base.join("done"), "").unwrap();
     assert_eq!(verdict(&probe, base), Verdict::Happened);
+    // Looked at from elsewhere, it still runs where the step ran.
+    assert_eq!(verdict(&probe, Path::new("/")), Verdict::Happened);
     // What was so before the step is no sign of it.
     let late = prepared("command:test -e done", base);
     assert_eq!(verdict(&late, base), Verdict::CannotTell);

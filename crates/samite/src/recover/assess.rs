@@ -1,8 +1,8 @@
 //! What is known of a step in doubt, and what follows from it.
 
 use super::Site;
-use crate::probe;
 use crate::payload::SettledBy;
+use crate::probe;
 use crate::step::{InDoubt, Resolution, Settled};
 use crate::writer::Writer;
 use samite_host::supervise::{Exit, Recorded, Standing, end_or_find, sign_of_life};
@@ -38,9 +38,9 @@ impl Assessment {
 
     /// The resolution that it happened.
     pub(crate) fn happened(&self) -> Resolution {
-        let output = self.recorded_output.clone().unwrap_or_else(|| {
-            serde_json::json!({ "happened": self.evidence.as_ref().map(|evidence| evidence.seen.clone()) })
-        });
+        let output = self.recorded_output.clone().unwrap_or_else(
+            || serde_json::json!({ "happened": self.evidence.as_ref().map(|evidence| evidence.seen.clone()) }),
+        );
         Resolution {
             what: Settled::Happened(output),
             by: self.settled_by(),
@@ -60,10 +60,7 @@ impl Assessment {
 
 /// The processes of a step, as its start records them.
 pub(crate) fn process_value(recorded: &Recorded, life: &str) -> Result<Value> {
-    let process = StepProcess {
-        supervised: data_encoding::HEXLOWER.encode(&recorded.encode()),
-        life: life.to_owned(),
-    };
+    let process = StepProcess { supervised: data_encoding::HEXLOWER.encode(&recorded.encode()), life: life.to_owned() };
     serde_json::to_value(process).map_err(|error| Error::internal("unserialisable", "a process record").because(error))
 }
 

@@ -225,7 +225,8 @@ impl Writer {
         if matches!(step.effect, Effect::Contained { .. }) {
             step.tree = self.tree_before(site).await?;
         }
-        let (supervised, life) = self.supervise(run, &self.idempotency_key(&step.key)?, &run.argv, &run.directory, site)?;
+        let (supervised, life) =
+            self.supervise(run, &self.idempotency_key(&step.key)?, &run.argv, &run.directory, site)?;
         step.process = Some(process_value(supervised.recorded(), &life)?);
         samite_host::kill_point("step.before_begin");
         let begun = self.begin(&step).await?;
@@ -296,8 +297,7 @@ impl Writer {
     ) -> Result<Option<Outcome>> {
         let step = &assessment.doubt.step;
         let Some((argv, directory)) = argv_of(&step.started.input) else { return Ok(None) };
-        let (supervised, life) =
-            self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
+        let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
         let handle = self.run_again(step.id, &assessment.did_not(), None, process).await?;
         self.carry_out(&handle, (supervised, life), run.retry).await.map(Some)

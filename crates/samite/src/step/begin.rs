@@ -43,7 +43,8 @@ impl Writer {
         new.check()?;
         let started = self.started(new, 1, self.idempotency_key(&new.key)?);
         let hashes = views::step_hashes(&self.own_hash(), &started)?;
-        let plan = Plan { new, id: self.core().entry_id()?, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
+        let plan =
+            Plan { new, id: self.core().entry_id()?, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
         for round in 0..ROUNDS {
             let (version, open) = self.open_steps(round > 0).await?;
             if let Some(answer) = self.blocked(&plan, &open, before.map(|(done, _)| done.id)).await? {
@@ -125,7 +126,10 @@ impl Writer {
             }
             if in_doubt(step, self.epoch) {
                 if same_key || step.blocks(&plan.hashes) {
-                    return self.describe_doubt(step, same_key).await.map(|doubt| Some(Begin::InDoubt(Box::new(doubt))));
+                    return self
+                        .describe_doubt(step, same_key)
+                        .await
+                        .map(|doubt| Some(Begin::InDoubt(Box::new(doubt))));
                 }
             } else if same_key {
                 return Ok(Some(Begin::Busy(Box::new(self.record(step.start, State::Started).await?))));

@@ -3,7 +3,9 @@
 use super::{StepRecord, outcome_of};
 use crate::client::Client;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{StepEnded, StepStarted, StepSettled, StepsInherited};
+use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
+use crate::views::{self, StepRow, row};
+use samite_ledger::RowQuery;
 use samite_model::step::{OutcomeKind, State};
 use samite_model::{BranchId, EntryId, EntryKind, Position, Result, SessionId};
 use std::collections::HashMap;
@@ -31,6 +33,23 @@ impl Client {
         };
         let head = self.head(session, branch).await?;
         self.steps_between(head, 1).await
+    }
+
+    /// Where the step with a key last started on the current branch, if it did.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session.
+    pub async fn step_start(&self, session: SessionId, key: &str) -> Result<Option<Position>> {
+        let branch = self.current_branch(session).await?;
+        let head = self.head(session, branch).await?;
+        let hash = views::step_key(&self.core.hasher(self.subject.pseudonym, session), key)?;
+        let query = RowQuery { at: head, kind: row::STEP, hashes: vec![hash], limit: usize::MAX };
+        for found in self.core.0.ledger.rows(query).await? {
+            if StepRow::decode(&found.value)?.state == State::Started {
+                return Ok(Some(found.position));
+            }
+        }
+        Ok(None)
     }
 
     /// The steps that started or ended from `from` on.

@@ -32,7 +32,7 @@ pub fn parse_probe(text: &str) -> Result<Probe> {
             if argv.first().is_none_or(String::is_empty) {
                 return Err(bad("it has no command"));
             }
-            Ok(Probe::Command { argv, before: None })
+            Ok(Probe::Command { argv, directory: None, before: None })
         }
         _ => Err(bad("nobody knows its kind")),
     }
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(parse_probe(&format!("file:a={hash}")).unwrap(), file("a", Some(hash.to_lowercase())));
         assert_eq!(
             parse_probe("command:test -e 'a b'").unwrap(),
-            Probe::Command { argv: ["test", "-e", "a b"].map(str::to_owned).to_vec(), before: None }
+            Probe::Command { argv: ["test", "-e", "a b"].map(str::to_owned).to_vec(), directory: None, before: None }
         );
         let url = |url: &str, contains: Option<&str>| Probe::HttpGet {
             url: url.to_owned(),

@@ -74,3 +74,15 @@ fn principal(user: &str) -> Principal {
         scopes: Vec::new(),
     }
 }
+
+/// Something of the data beside the repository, or nothing with a loud word.
+pub fn shared(path: &str) -> Option<std::path::PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+    let root = std::env::var("SAMITE_SHARED").unwrap_or_else(|_| beside.to_owned());
+    let found = std::path::Path::new(&root).join(path);
+    if found.exists() {
+        return Some(found);
+    }
+    eprintln!("SKIPPED: {} is not there", found.display());
+    None
+}

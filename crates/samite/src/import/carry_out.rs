@@ -1,0 +1,211 @@
+//! Carrying out a plan: transcripts become sessions, branches, entries and steps.
+//!
+//! Entries are appended in batches, each one commit under a guard on the branch's head, so that the positions in it are
+//! known before it is made. What the store knows already is skipped, so an import that was cut off goes on.
+
+mod batch;
+mod target;
+
+use super::claude_code::{
+    Accounting, AgentIdentity, Begin, Finished, Item, KnownRecords, LineClass, Lines, Planner, Report, SessionRef,
+    identify,
+};
+use crate::client::Client;
+use crate::payload::ParentSession;
+use crate::session::NewSession;
+use samite_model::{Error, Result, SessionId};
+use serde_json::json;
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::path::Path;
+use target::Target;
+
+/// An import of one or more transcripts.
+pub struct Importer<'a> {
+    client: &'a Client,
+    /// The calls that started sub-agents, by agent.
+    agents: HashMap<String, String>,
+    /// What each transcript knew, for its sub-agents.
+    known: HashMap<String, KnownRecords>,
+    total: Accounting,
+}
+
+/// What one transcript became.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// Its session.
+    pub session: SessionId,
+    /// Sessions of sidechains inside it.
+    pub sidechains: Vec<SessionId>,
+    /// Every line in one class, and what there is to say.
+    pub report: Report,
+}
+
+/// Is told how many bytes of a transcript were read.
+pub type OnBytes<'a> = &'a mut dyn FnMut(u64);
+
+impl<'a> Importer<'a> {
+    /// An import into a client's sessions.
+    pub fn new(client: &'a Client) -> Self {
+        Self { client, agents: HashMap::new(), known: HashMap::new(), total: Accounting::default() }
+    }
+
+    /// Every line of all transcripts so far.
+    pub fn accounting(&self) -> Accounting {
+        self.total
+    }
+
+    /// Imports one transcript. `head` and `body` are two readers that stand at its start. When this returns, all of it
+    /// is durable; importing it again adds nothing.
+    ///
+    /// # Errors
+    /// `conflict` (`lease_held`) while a writer holds the session; `invalid` when a line is larger than a payload may
+    /// be; `unavailable` when the transcript cannot be read.
+    pub async fn transcript(
+        &mut self,
+        path: &Path,
+        head: impl BufRead,
+        body: impl BufRead,
+        progress: OnBytes<'_>,
+    ) -> Result<Imported> {
+        let mut identity = identify(path, head)?;
+        if let Some(AgentIdentity { id, tool_use }) = &mut identity.agent {
+            if tool_use.is_none() {
+                *tool_use = self.agents.get(&agent_key(&identity.session_id, id)).cloned();
+            }
+        }
+        let parent_session = identity.session_id.clone();
+        let is_agent = identity.agent.is_some();
+        let mut planner = Planner::new(identity);
+        if let (true, Some(known)) = (is_agent, self.known.get(&parent_session)) {
+            planner = planner.below(known.clone());
+        }
+        let mut run = Run {
+            client: self.client,
+            targets: Vec::new(),
+            keys: HashMap::new(),
+            agents: &mut self.agents,
+            before: Vec::new(),
+        };
+        let mut lines = Lines::new(body);
+        while let Some(line) = lines.next_line()? {
+            progress(line.offset + line.bytes.len() as u64);
+            for item in planner.accept(&line) {
+                run.carry_out(item).await?;
+            }
+        }
+        let Run { targets, before, .. } = run;
+        let Finished { mut report, known, current, .. } = planner.finish();
+        let mut sessions = Vec::new();
+        for (place, target) in targets.into_iter().enumerate() {
+            sessions.push(target.session);
+            target.finish(self.client, current.get(place).copied()).await?;
+        }
+        for known in before {
+            match known {
+                Before::Stored(class) => report.accounting.stored_before(class),
+                Before::Changed(line, class) => report.changed_since(line, class),
+            }
+        }
+        if !is_agent {
+            self.known.insert(parent_session, known);
+        }
+        self.total.add(&report.accounting);
+        let mut sessions = sessions.into_iter();
+        let session = sessions
+            .next()
+            .ok_or_else(|| Error::invalid("empty_transcript", format!("{} has no lines", path.display())))?;
+        Ok(Imported { session, sidechains: sessions.collect(), report })
+    }
+}
+
+/// What the store knew of a line before.
+enum Before {
+    Stored(LineClass),
+    Changed(u64, LineClass),
+}
+
+/// One transcript's plan while it is carried out.
+struct Run<'a> {
+    client: &'a Client,
+    targets: Vec<Target>,
+    /// The sessions of this plan by their keys.
+    keys: HashMap<String, SessionId>,
+    agents: &'a mut HashMap<String, String>,
+    before: Vec<Before>,
+}
+
+impl Run<'_> {
+    async fn carry_out(&mut self, item: Item<'_>) -> Result<()> {
+        match item {
+            Item::Begin(begin) => self.begin(begin).await,
+            Item::Fork(fork) => target(&mut self.targets, fork.session)?.fork(self.client, &fork).await,
+            Item::Append(append) => {
+                let known = target(&mut self.targets, append.session)?.append(&append).await?;
+                self.before.extend(known);
+                Ok(())
+            }
+            Item::CallStarted(call) => target(&mut self.targets, call.session)?.call_started(&call),
+            Item::CallEnded { session, branch, line, tool_use, failed } => {
+                target(&mut self.targets, session)?.call_ended(branch, line, &tool_use, failed)
+            }
+            Item::AgentLinked { session, agent, tool_use, .. } => {
+                let name = target(&mut self.targets, session)?.name.clone();
+                self.agents.insert(agent_key(&name, &agent), tool_use);
+                Ok(())
+            }
+            Item::Duplicate { .. } | Item::Blank { .. } => Ok(()),
+        }
+    }
+
+    async fn begin(&mut self, begin: Begin) -> Result<()> {
+        let session = match self.client.session_by_key(&begin.key).await? {
+            Some(session) => session,
+            None => {
+                let parent = self.parent(&begin).await?;
+                let name = match &begin.agent {
+                    Some(agent) => format!("agent {agent}"),
+                    None => begin.session_id.clone(),
+                };
+                let source = json!({
+                    "harness": "claude-code",
+                    "session": begin.session_id,
+                    "agent": begin.agent,
+                    "cwd": begin.cwd,
+                    "version": begin.version,
+                    "git_branch": begin.git_branch,
+                });
+                let name =
+                    (!name.is_empty() && name.len() <= 512 && !name.chars().any(char::is_control)).then_some(name);
+                let new = NewSession { name, key: Some(begin.key.clone()), parent, source: Some(source) };
+                self.client.create_session(new).await?.id
+            }
+        };
+        self.keys.insert(begin.key, session);
+        self.targets.push(Target::open(self.client, session, begin.session_id).await?);
+        Ok(())
+    }
+
+    /// The session that this one works for, with the step that started it.
+    async fn parent(&self, begin: &Begin) -> Result<Option<ParentSession>> {
+        let Some(key) = &begin.parent else { return Ok(None) };
+        let session = match self.keys.get(key) {
+            Some(session) => Some(*session),
+            None => self.client.session_by_key(key).await?,
+        };
+        let Some(session) = session else { return Ok(None) };
+        let step = match &begin.tool_use {
+            Some(call) => self.client.step_start(session, call).await?,
+            None => None,
+        };
+        Ok(Some(ParentSession { session, step }))
+    }
+}
+
+fn target(targets: &mut [Target], session: SessionRef) -> Result<&mut Target> {
+    targets.get_mut(session.0).ok_or_else(|| Error::internal("bad_plan", "a plan names a session before it begins"))
+}
+
+fn agent_key(session: &str, agent: &str) -> String {
+    format!("{session}/{agent}")
+}

@@ -1,0 +1,193 @@
+//! One branch of an import: entries gathered into commits.
+
+use super::Before;
+use crate::client::Client;
+use crate::core::Draft;
+use crate::import::claude_code::{Append, CallStarted};
+use crate::payload::{Event, StepEnded, StepStarted};
+use crate::views::{self, IndexHash, OpenStep, Projection, row};
+use crate::writer::{Writer, WriterOptions};
+use samite_ledger::{Guard, RowQuery};
+use samite_model::step::{Effect, OutcomeKind};
+use samite_model::{BranchId, EntryKind, Position, Result, SessionId};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// A commit has about this many entries, or this many bytes.
+const BATCH_ENTRIES: usize = 256;
+const BATCH_BYTES: usize = 4 << 20;
+/// A call's input up to this many bytes stands in its step too; a larger one only in the entry that made the call.
+const INPUT_BYTES: usize = 256;
+
+pub(super) struct BranchImport {
+    writer: Writer,
+    /// The head once the batch is committed is this and the batch's length.
+    head: u64,
+    drafts: Vec<Draft>,
+    bytes: usize,
+    /// What the branch has by its dedupe hashes: where, and the fingerprint.
+    known: HashMap<[u8; 16], (Position, [u8; 16])>,
+    open: HashMap<[u8; 16], OpenStep>,
+    /// The last line that became a new entry, with its seq.
+    last: Option<(u64, u64)>,
+}
+
+impl BranchImport {
+    pub(super) async fn open(client: &Client, session: SessionId, branch: BranchId) -> Result<Self> {
+        let process = samite_host::process::current().ok();
+        let writer =
+            client.writer(session, Some(branch), WriterOptions { process, ..WriterOptions::default() }).await?;
+        let head = client.head(session, branch).await?;
+        let query = RowQuery { at: head, kind: row::DEDUPE, hashes: Vec::new(), limit: usize::MAX };
+        let rows = client.core.0.ledger.rows(query).await?;
+        let known = rows
+            .into_iter()
+            .filter_map(|row| Some((row.hash, (row.position, <[u8; 16]>::try_from(row.value.as_slice()).ok()?))))
+            .collect();
+        let (_, open) = writer.open_steps(true).await?;
+        let open = open.iter().map(|step| (step.key, step.clone())).collect();
+        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, known, open, last: None })
+    }
+
+    fn next(&self) -> Position {
+        Position { journal: self.writer.branch(), seq: self.head + self.drafts.len() as u64 + 1 }
+    }
+
+    fn push(&mut self, draft: Draft) {
+        self.bytes += draft.payload.len();
+        self.drafts.push(draft);
+    }
+
+    pub(super) async fn append(
+        &mut self,
+        append: &Append<'_>,
+        range: Option<(u64, u64)>,
+    ) -> Result<(Position, Option<Before>)> {
+        // Never between a line and its steps: they are one act.
+        if self.drafts.len() >= BATCH_ENTRIES || self.bytes >= BATCH_BYTES {
+            self.flush().await?;
+        }
+        let hash = self.writer.own_hash();
+        let fingerprint = hash.hash("submitted", &[&append.kind.code().to_be_bytes(), append.payload])?;
+        let mut id = append.dedupe.as_str();
+        let mut key = hash.hash("dedupe", &[id.as_bytes()])?;
+        let mut before = None;
+        if self.known.get(&key).is_some_and(|(_, known)| *known != fingerprint) {
+            id = append.dedupe_if_changed.as_str();
+            key = hash.hash("dedupe", &[id.as_bytes()])?;
+            before = Some(Before::Changed(append.line, append.class));
+        }
+        if let Some((position, _)) = self.known.get(&key) {
+            return Ok((*position, before.or(Some(Before::Stored(append.class)))));
+        }
+        let attributes = attributes(append, range);
+        let draft = Draft {
+            id: self.writer.core().entry_id()?,
+            kind: append.kind,
+            payload: Event::encode(Some(id), attributes.as_ref(), append.payload)?,
+            views: Projection { rows: vec![views::dedupe(key, fingerprint)], registers: Vec::new() },
+        };
+        let position = self.next();
+        self.known.insert(key, (position, fingerprint));
+        self.last = Some((append.line, position.seq));
+        self.push(draft);
+        Ok((position, before))
+    }
+
+    /// The seq of a line's entry when this import made it.
+    fn source(&self, line: u64) -> Option<u64> {
+        self.last.filter(|(last, _)| *last == line).map(|(_, seq)| seq)
+    }
+
+    pub(super) fn call_started(&mut self, call: &CallStarted) -> Result<()> {
+        let Some(source) = self.source(call.line) else { return Ok(()) };
+        let input = call.input.as_ref().filter(|input| input.to_string().len() <= INPUT_BYTES);
+        let started = StepStarted {
+            key: call.tool_use.clone(),
+            tool: call.tool.clone(),
+            input: input.cloned().unwrap_or_else(|| json!({ "in_entry": source })),
+            effect: Effect::Opaque,
+            touches: Vec::new(),
+            probe: None,
+            attempt: 1,
+            idempotency_key: self.writer.idempotency_key(&call.tool_use)?,
+            tree: None,
+            process: None,
+            source: Some(source),
+        };
+        let hashes = views::step_hashes(&self.writer.own_hash(), &started)?;
+        let id = self.writer.core().entry_id()?;
+        let views = views::step_started(id, self.writer.epoch(), 1, &hashes);
+        let start = self.next();
+        let draft = Draft { id, ..self.writer.core().draft(EntryKind::STEP_STARTED, &started, views)? };
+        self.open.insert(
+            hashes.key,
+            OpenStep {
+                id,
+                start,
+                epoch: self.writer.epoch(),
+                blocks: hashes.blocks,
+                key: hashes.key,
+                tool: hashes.tool,
+                attempt: 1,
+                fingerprint: hashes.fingerprint,
+                touches: hashes.touches,
+            },
+        );
+        self.push(draft);
+        Ok(())
+    }
+
+    pub(super) fn call_ended(&mut self, line: u64, tool_use: &str, failed: bool) -> Result<()> {
+        let Some(source) = self.source(line) else { return Ok(()) };
+        let key = views::step_key(&self.writer.own_hash(), tool_use)?;
+        // A call that this branch does not know was reported by the plan.
+        let Some(open) = self.open.remove(&key) else { return Ok(()) };
+        let ended = StepEnded {
+            step: open.id,
+            start: open.start,
+            kind: if failed { OutcomeKind::Failed } else { OutcomeKind::Completed },
+            output: json!({ "in_entry": source }),
+            duration: None,
+            source: Some(source),
+        };
+        let kind = if failed { EntryKind::STEP_FAILED } else { EntryKind::STEP_COMPLETED };
+        let draft = self.writer.core().draft(kind, &ended, views::step_ended(&open, &ended))?;
+        self.push(draft);
+        Ok(())
+    }
+
+    /// Commits the batch. When this returns, it is durable.
+    pub(super) async fn flush(&mut self) -> Result<()> {
+        if self.drafts.is_empty() {
+            return Ok(());
+        }
+        let drafts = std::mem::take(&mut self.drafts);
+        let count = drafts.len() as u64;
+        self.bytes = 0;
+        let guard = Guard::Head { journal: self.writer.branch(), seq: self.head };
+        self.writer.commit(vec![guard], drafts).await?;
+        self.head += count;
+        Ok(())
+    }
+
+    pub(super) async fn finish(mut self) -> Result<BranchId> {
+        self.flush().await?;
+        let branch = self.writer.branch();
+        self.writer.release().await?;
+        Ok(branch)
+    }
+}
+
+/// What an entry carries beside its bytes: only what its kind does not say.
+fn attributes(append: &Append<'_>, range: Option<(u64, u64)>) -> Option<Value> {
+    let attributes = append.attributes();
+    let Some((from, to)) = range else { return attributes };
+    let mut attributes = match attributes {
+        Some(Value::Object(attributes)) => attributes,
+        _ => Map::new(),
+    };
+    attributes.insert("from".to_owned(), from.into());
+    attributes.insert("to".to_owned(), to.into());
+    Some(Value::Object(attributes))
+}
