@@ -26,8 +26,10 @@ pub struct Recorded {
 pub enum Standing {
     /// These processes do.
     StillRunning(Vec<Identity>),
-    /// Nothing does.
+    /// Nothing does, and nothing did when the look began.
     Ended,
+    /// Nothing does any more: what still ran was ended just now, so the command was at it until now.
+    EndedNow,
     /// It ran in an earlier boot of this machine, or on another machine: nothing of it runs here.
     OtherBoot,
     /// It ran in another container of this machine, or `/proc` does not answer: it cannot be seen from here.
@@ -99,8 +101,8 @@ pub fn find(recorded: &Recorded) -> Result<Standing> {
 
 /// Ends what of a supervised command still runs, and waits until it has: first by asking its supervisor, which ends all
 /// that descends from it, then by SIGKILL. To be called when the writer is known to be lost; a living one would lose
-/// its command. When this returns [`Standing::Ended`], nothing of the command runs and its control group is removed;
-/// [`Standing::StillRunning`] means that `patience` ran out.
+/// its command. When this returns [`Standing::Ended`] or [`Standing::EndedNow`], nothing of the command runs and its
+/// control group is removed; [`Standing::StillRunning`] means that `patience` ran out.
 ///
 /// # Errors
 /// `unavailable` when the process table cannot be read.
@@ -114,7 +116,8 @@ pub fn end_or_find(recorded: &Recorded, patience: Duration) -> Result<Standing> 
             if let (Standing::Ended, Some(group)) = (&standing, &recorded.cgroup) {
                 cgroup::remove(group);
             }
-            return Ok(standing);
+            let had_to_end = standing == Standing::Ended && !waited.is_zero();
+            return Ok(if had_to_end { Standing::EndedNow } else { standing });
         }
         if waited >= patience {
             return Ok(standing);

@@ -175,6 +175,7 @@ fn a_supervisor_killed_alone_leaves_nothing_that_is_not_found_and_ended() {
         parent.child.wait().unwrap();
         until("the kernel ends the command", || hidden[0].liveness() == Liveness::Gone);
         let recorded = parent.recorded.clone().with_sign_of_life(&dir.path().join("life"));
+        assert_eq!(end_or_find(&recorded, PATIENCE).unwrap(), Standing::EndedNow);
         assert_eq!(end_or_find(&recorded, PATIENCE).unwrap(), Standing::Ended);
         assert!(all_gone(&hidden));
         assert!(recorded.cgroup.is_none_or(|group| !group.exists()));
@@ -203,6 +204,7 @@ fn a_stopped_supervisor_is_ended_too() {
     assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     parent.kill();
     assert!(matches!(find(&parent.recorded).unwrap(), Standing::StillRunning(found) if found.len() >= hidden.len()));
+    assert_eq!(end_or_find(&parent.recorded, PATIENCE).unwrap(), Standing::EndedNow);
     assert_eq!(end_or_find(&parent.recorded, PATIENCE).unwrap(), Standing::Ended);
     assert!(all_gone(&hidden));
 }
