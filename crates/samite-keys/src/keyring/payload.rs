@@ -90,10 +90,13 @@ impl Keyring {
                 format!("the payload has {length} bytes; more than {} go to blocks", limits::INLINE_PAYLOAD),
             ));
         }
-        let salt = random_id(&*self.0.storage.random)?;
-        let commitment = hash::commitment(&salt, payload);
+        // One call for both: it is a visible part of the cost of a small payload.
+        let random = random_id::<{ SALT_SIZE + NONCE_SIZE }>(&*self.0.storage.random)?;
+        let (salt, nonce) = random.split_first_chunk::<SALT_SIZE>().unwrap_or((&[0; SALT_SIZE], &[]));
+        let nonce = nonce.try_into().unwrap_or_default();
+        let commitment = hash::commitment(salt, payload);
         compression::compress(payload, |codec, body| {
-            self.seal(subject.into(), (journal, entry), (codec, &salt, body), (length, commitment))
+            self.seal(subject.into(), (journal, entry), (codec, salt, body), (length, commitment), nonce)
         })
     }
 
@@ -118,7 +121,8 @@ impl Keyring {
         for block in blocks {
             body.extend_from_slice(block.as_bytes());
         }
-        self.seal(subject.into(), (journal, entry), (BLOCK_LIST, salt, &body), (length, commitment))
+        let nonce = random_id(&*self.0.storage.random)?;
+        self.seal(subject.into(), (journal, entry), (BLOCK_LIST, salt, &body), (length, commitment), nonce)
     }
 
     fn seal(
@@ -127,9 +131,9 @@ impl Keyring {
         (journal, entry): (JournalId, EntryId),
         (codec, salt, body): (u8, &[u8; SALT_SIZE], &[u8]),
         (length, commitment): (u64, Commitment),
+        nonce: [u8; NONCE_SIZE],
     ) -> Result<SealedPayload> {
         let keys = self.keys(subject)?;
-        let nonce = random_id::<NONCE_SIZE>(&*self.0.storage.random)?;
         let additional = entry_additional_data(self.tenant(), subject, journal, entry);
         let mut bytes = Vec::with_capacity(PREFIX_SIZE + 1 + SALT_SIZE + body.len() + TAG_SIZE);
         bytes.extend_from_slice(&Envelope::prefix(keys.data_key, nonce));

@@ -48,5 +48,6 @@ fn real_transcripts_shrink() {
         tenths(sealed),
         tenths(sealed + 200 * lines)
     );
-    assert!(tenths(sealed + 200 * lines) <= 600);
+    // Measured: 425, of which 320 are sealed.
+    assert!(tenths(sealed + 200 * lines) <= 480);
 }
