@@ -3,7 +3,7 @@
 use samite_model::{Error, Result};
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -57,6 +57,10 @@ pub fn run(command: &BoundedCommand<'_>) -> Result<CommandOutcome> {
     let (output_limit, errors_limit) = (command.output_limit, 4096);
     let output = child.stdout.take().map(|pipe| collect(pipe, output_limit));
     let errors = child.stderr.take().map(|pipe| collect(pipe, errors_limit));
+    let timeout = || {
+        let seconds = command.time_limit.as_secs();
+        Error::unavailable("command_timeout", format!("{name} did not end within {seconds} s"))
+    };
     let ended = |what: Option<mpsc::Receiver<Vec<u8>>>| match what {
         Some(receiver) => receiver.recv_timeout(command.time_limit).ok(),
         None => Some(Vec::new()),
@@ -65,10 +69,7 @@ pub fn run(command: &BoundedCommand<'_>) -> Result<CommandOutcome> {
         // Killing it closes its ends of the pipes; whoever inherited them does not keep us.
         let _ = child.kill();
         let _ = child.wait();
-        return Err(Error::unavailable(
-            "command_timeout",
-            format!("{name} did not end within {} s", command.time_limit.as_secs()),
-        ));
+        return Err(timeout());
     };
     if output.len() > output_limit {
         let _ = child.kill();
@@ -76,13 +77,31 @@ pub fn run(command: &BoundedCommand<'_>) -> Result<CommandOutcome> {
         return Err(Error::unavailable("command_output", format!("{name} wrote more than {output_limit} bytes")));
     }
     let errors = ended(errors).unwrap_or_default();
-    let status = child
-        .wait()
+    let status = wait(&mut child, command.time_limit)
         .map_err(|source| Error::unavailable("command_failed", format!("lost {name}: {source}")).because(source))?;
+    let Some(status) = status else { return Err(timeout()) };
     if let Some(input) = input {
         let _ = input.join();
     }
     Ok(CommandOutcome { status: status.code(), output, errors })
+}
+
+/// Waits for a process that has closed its output, which it may do long before it ends; `None` when it was killed.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    const PAUSE: Duration = Duration::from_millis(2);
+    let mut waited = Duration::ZERO;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if waited >= limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+        waited += PAUSE;
+    }
 }
 
 fn zeroize_on_drop(bytes: &[u8]) -> zeroize::Zeroizing<Vec<u8>> {
@@ -126,6 +145,8 @@ mod tests {
     #[test]
     fn bounds_hold() {
         assert_eq!(shell("exec sleep 600", b"", 50).unwrap_err().code(), "command_timeout");
+        let closed = shell("exec >&- 2>&-; exec sleep 600", b"", 50);
+        assert_eq!(closed.unwrap_err().code(), "command_timeout");
         assert_eq!(shell("yes", b"", 60_000).unwrap_err().code(), "command_output");
         let missing = run(&BoundedCommand {
             program: &OsString::from("/nonexistent/program"),

@@ -15,7 +15,7 @@ use crate::storage::{Loaded, Storage};
 use samite_host::Random;
 use samite_model::{Error, KeyId, Owner, Principal, Pseudonym, Result, Tenant};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use subject::{Keys, SUBJECT_KEYS, key_of};
 use zeroize::Zeroizing;
@@ -127,6 +127,15 @@ impl Keyring {
             self.install(loaded);
         }
         Ok(())
+    }
+
+    /// Writes the keystore into another directory, which is made, as a part of a backup: copy it after the ledger, whose
+    /// keys it then has. When this returns, it is durable. It opens with the same master.
+    ///
+    /// # Errors
+    /// `corrupt` when the keystore is damaged; as the disk says.
+    pub fn back_up(&self, directory: &Path) -> Result<()> {
+        self.0.storage.back_up(directory)
     }
 
     /// An owner's keys, made at the first use. When this returns, they are durable.

@@ -8,7 +8,7 @@ use samite_host::files::{self, FileLock, PRIVATE_FILE};
 use samite_host::{Random, kill_point, random_id};
 use samite_model::{Error, ErrorKind, KeyId, Pseudonym, Result, Tenant};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const FILE: &str = "keystore";
@@ -71,9 +71,18 @@ impl Storage {
 
     /// Reads the keystore; makes it when there is none and `first` says how. Whether it was made comes with it.
     pub(crate) fn open(&self, first: Option<FirstEntries<'_>>) -> Result<(Loaded, bool)> {
+        // Without a lock, so that a read-only store can be opened.
         match self.read() {
-            // Nothing to do: no lock is needed, so that a read-only store can be opened.
             Ok(Some(loaded)) if loaded.keystore.retired == 0 => return Ok((loaded, false)),
+            Ok(Some(loaded)) => {
+                return match self.lock().and_then(|mut lock| self.load_locked(&mut lock)) {
+                    Ok(settled) => Ok((settled, false)),
+                    Err(error) => {
+                        self.notice(format!("an erasure in the keystore {} is not finished: {error}", loaded.name));
+                        Ok((loaded, false))
+                    }
+                };
+            }
             Err(error) if !is_repairable(&error) => return Err(error),
             _ => {}
         }
@@ -171,6 +180,15 @@ impl Storage {
         loaded.keystore.generation += 1;
         self.store(&loaded.keystore, &loaded.keys)?;
         Ok(loaded)
+    }
+
+    /// Writes the keystore, as it is now, into another directory. Durable when this returns.
+    pub(crate) fn back_up(&self, directory: &Path) -> Result<()> {
+        let bytes = files::read(&self.path())?;
+        let loaded = self.interpret(&bytes).map_err(|error| self.name_path(error))?;
+        files::create_private_dir(directory)?;
+        files::write_atomic(&directory.join(FILE), &bytes, PRIVATE_FILE)?;
+        write_identity(&mut FileLock::acquire(&directory.join(LOCK))?, loaded.name.id)
     }
 
     fn path(&self) -> PathBuf {

@@ -103,11 +103,39 @@ fn no_keystore_is_made_unless_asked_for() {
 }
 
 #[test]
+fn a_backup_opens_with_the_same_master() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let sealed = seal(&keyring, ada.pseudonym, b"words");
+    let backup = Scratch::new();
+    keyring.back_up(&backup.keys()).unwrap();
+    let restored = backup.open_with(scratch.master(), random(), false).unwrap();
+    assert_eq!(open(&restored, &sealed).unwrap(), b"words");
+    assert_eq!(restored.name(), keyring.name());
+}
+
+#[test]
+fn a_read_only_keystore_is_opened_and_says_that_it_cannot_change() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let sealed = seal(&keyring, ada.pseudonym, b"words");
+    // The superuser may write whatever the modes say; a directory in the lock's place stops everyone.
+    files::remove(&scratch.keys().join("lock")).unwrap();
+    files::create_private_dir(&scratch.keys().join("lock")).unwrap();
+    let reader = scratch.open().unwrap();
+    assert_eq!(open(&reader, &sealed).unwrap(), b"words");
+    let error = reader.subject(&owner("bob")).unwrap_err();
+    assert!(error.message().contains("keys/lock"), "{error}");
+}
+
+#[test]
 fn two_restored_stores_that_both_went_on_are_united_or_refused() {
     let (one, two) = (Scratch::new(), Scratch::new());
     let keyring = one.open().unwrap();
     keyring.subject(&owner("ada")).unwrap();
-    copy_store(&one, &two);
+    keyring.back_up(&two.keys()).unwrap();
     let open_two = || two.open_with(one.master(), random(), false).unwrap();
     // Different owners: each learns the other's keys.
     let bob = keyring.subject(&owner("bob")).unwrap();
@@ -116,7 +144,7 @@ fn two_restored_stores_that_both_went_on_are_united_or_refused() {
     assert_eq!(other.subject(&owner("bob")).unwrap(), bob);
     // One owner, made twice: refused, and nothing is lost.
     let before = files::read(&two.keystore()).unwrap();
-    copy_store(&two, &one);
+    other.back_up(&one.keys()).unwrap();
     let (keyring, other) = (one.open().unwrap(), open_two());
     let from_one = keyring.subject(&owner("zoe")).unwrap();
     write_atomic(&two.keystore(), &before, 0o600).unwrap();
@@ -128,14 +156,6 @@ fn two_restored_stores_that_both_went_on_are_united_or_refused() {
     assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "keystores_diverged"));
     write_atomic(&path, &copy, 0o600).unwrap();
     keyring.subject(&owner("max")).unwrap();
-}
-
-fn copy_store(from: &Scratch, to: &Scratch) {
-    files::create_private_dir(&to.keys()).unwrap();
-    for name in ["keystore", "lock"] {
-        let bytes = files::read(&from.keys().join(name)).unwrap();
-        write_atomic(&to.keys().join(name), &bytes, 0o600).unwrap();
-    }
 }
 
 /// Writes as damage does: not atomically, not synced.
