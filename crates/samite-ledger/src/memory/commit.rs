@@ -29,6 +29,7 @@ impl State {
             && let Some(held) = &mut self.journal_mut(journal)?.lease
         {
             held.lease.expires = expires;
+            held.durable = expires;
             held.released = false;
         }
         Ok(Receipt { first_seqs })

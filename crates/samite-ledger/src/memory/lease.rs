@@ -21,8 +21,9 @@ impl State {
         }
         let mut previous = None;
         let mut epoch = journal.state.epoch;
+        let mut durable = request.expires;
         match &journal.lease {
-            Some(held) if held.lease.writer == request.writer => {}
+            Some(held) if held.lease.writer == request.writer => durable = held.durable,
             Some(held) => {
                 let live = !held.released && held.lease.expires > request.now;
                 if live && request.take_over != Some(held.lease.epoch) {
@@ -35,7 +36,7 @@ impl State {
         }
         journal.state.epoch = epoch;
         let lease = Lease { writer: request.writer, epoch, expires: request.expires, process: request.process };
-        journal.lease = Some(HeldLease { lease, released: false });
+        journal.lease = Some(HeldLease { lease, released: false, durable });
         Ok(LeaseOutcome::Held { epoch, previous })
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct RowKey {
 pub(super) struct HeldLease {
     pub(super) lease: Lease,
     pub(super) released: bool,
+    /// When it expires by what is durable: a renewal without a new epoch need not be.
+    pub(super) durable: i64,
 }
 
 impl Journal {

@@ -70,6 +70,16 @@ fn flip(bytes: &mut [u8], bit: usize) {
 }
 
 impl MemoryLedger {
+    /// Loses what the contract does not promise to be durable: renewals of leases, and that they were given up.
+    pub(crate) fn lose_volatile(&self) {
+        for journal in self.state().journals.values_mut() {
+            if let Some(held) = &mut journal.lease {
+                held.lease.expires = held.durable;
+                held.released = false;
+            }
+        }
+    }
+
     /// Damages a journal's stored bytes.
     ///
     /// # Errors

@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
-mod sqlite_conformance;
+mod simulation;
 #[cfg(test)]
-mod verify;
+mod sqlite_conformance;
 #[cfg(test)]
 mod sqlite_damage;
 #[cfg(test)]
@@ -14,3 +14,5 @@ mod sqlite_kill;
 mod sqlite_maintain;
 #[cfg(test)]
 mod sqlite_support;
+#[cfg(test)]
+mod verify;

@@ -1,0 +1,85 @@
+//! Thousands of schedules of writers, crashes and faults.
+
+use samite_ledger::testing::conformance::Backend;
+use samite_ledger::testing::simulation::{Mischief, Options, Report, run};
+use samite_ledger::testing::{Faults, FaultyStore, Seeded, for_seeds};
+use std::sync::Arc;
+
+samite_ledger::conformance_suite!(async || {
+    let store = FaultyStore::new(Seeded::new(1), Arc::new(samite_host::SystemSleep), Faults::NONE);
+    (Arc::new(store.open()) as Arc<dyn Backend>, store)
+});
+
+/// A quarter of all schedules, so that every processor has some to run.
+fn schedules(seeds: std::ops::Range<u64>) {
+    let mut total = Report::default();
+    let count = seeds.end - seeds.start;
+    let mut ran = 0;
+    for_seeds(seeds, |seed| {
+        total.add(&run(seed, &Options::default())?);
+        ran += 1;
+        Ok(())
+    });
+    eprintln!("{ran} schedules: {total:?}");
+    if ran == count {
+        // A simulation in which nothing goes wrong proves nothing.
+        for (what, times) in [
+            ("acknowledged", total.acknowledged),
+            ("found done", total.found_done),
+            ("fenced", total.fenced),
+            ("takeovers", total.takeovers),
+            ("forks", total.forks),
+            ("deletions", total.deletions),
+            ("crashes", total.crashes),
+            ("unavailable", total.unavailable),
+            ("lost requests", total.lost_requests),
+            ("lost acknowledgements", total.lost_acknowledgements),
+            ("late", total.late),
+            ("interrupted", total.interrupted),
+        ] {
+            assert!(times > count / 20, "{what} happened {times} times in {count} schedules");
+        }
+    }
+}
+
+#[test]
+fn schedules_of_the_first_quarter() {
+    schedules(0..2_000);
+}
+
+#[test]
+fn schedules_of_the_second_quarter() {
+    schedules(2_000..4_000);
+}
+
+#[test]
+fn schedules_of_the_third_quarter() {
+    schedules(4_000..6_000);
+}
+
+#[test]
+fn schedules_of_the_fourth_quarter() {
+    schedules(6_000..8_000);
+}
+
+#[test]
+fn a_seed_gives_the_same_run_again() {
+    for seed in 0..50 {
+        assert_eq!(run(seed, &Options::default()), run(seed, &Options::default()), "seed {seed}");
+    }
+    assert_ne!(run(1, &Options::default()), run(2, &Options::default()));
+}
+
+#[test]
+fn the_audit_sees_every_mischief() {
+    for (mischief, words) in [
+        (Mischief::NoEpochGuard, "in epoch"),
+        (Mischief::NoDedupeGuard, "one operation was done at"),
+        (Mischief::NoRegistersGuard, "counted to"),
+        (Mischief::LoseEntry, "is lost"),
+    ] {
+        let options = Options { mischief: Some(mischief), ..Options::default() };
+        let seen = (0..200).filter_map(|seed| run(seed, &options).err()).filter(|error| error.contains(words)).count();
+        assert!(seen > 0, "{mischief:?} was not seen in 200 schedules");
+    }
+}
