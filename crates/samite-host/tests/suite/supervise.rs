@@ -119,6 +119,10 @@ fn kill(pid: u32) {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
 }
 
+fn stop(pid: u32) {
+    assert!(Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap().success());
+}
+
 #[test]
 fn a_parent_killed_before_the_go_has_no_effect() {
     for cgroup in [false, true] {
@@ -169,10 +173,10 @@ fn a_supervisor_killed_alone_leaves_nothing_that_is_not_found_and_ended() {
         let mut parent = Parent::start(dir.path(), cgroup, HIDERS);
         parent.go();
         let hidden = identities(dir.path());
-        // Both die at the same instant for whoever looks: nobody is left to end anything.
-        kill(parent.child.id());
+        // A stopped parent sees nothing of its supervisor's death: nobody is left to end anything.
+        stop(parent.child.id());
         kill(parent.recorded.supervisor.pid);
-        parent.child.wait().unwrap();
+        parent.kill();
         until("the kernel ends the command", || hidden[0].liveness() == Liveness::Gone);
         let recorded = parent.recorded.clone().with_sign_of_life(&dir.path().join("life"));
         assert_eq!(end_or_find(&recorded, PATIENCE).unwrap(), Standing::EndedNow);
@@ -200,8 +204,7 @@ fn a_stopped_supervisor_is_ended_too() {
     let mut parent = Parent::start(dir.path(), false, HIDERS);
     parent.go();
     let hidden = identities(dir.path());
-    let pid = parent.recorded.supervisor.pid.to_string();
-    assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+    stop(parent.recorded.supervisor.pid);
     parent.kill();
     assert!(matches!(find(&parent.recorded).unwrap(), Standing::StillRunning(found) if found.len() >= hidden.len()));
     assert_eq!(end_or_find(&parent.recorded, PATIENCE).unwrap(), Standing::EndedNow);
