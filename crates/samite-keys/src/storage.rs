@@ -101,7 +101,14 @@ impl Storage {
 
     /// Reads the keystore again if it has changed since `current`.
     pub(crate) fn reload(&self, current: &Loaded) -> Result<Option<Loaded>> {
-        Ok(match self.read()? {
+        let read = match self.read() {
+            // Between reading the file and asking for its secret, another process may have ended that epoch.
+            Err(error) if is_repairable(&error) => {
+                self.lock().and_then(|mut lock| self.load_locked(&mut lock)).map(Some)
+            }
+            read => read,
+        };
+        Ok(match read? {
             Some(loaded)
                 if loaded.keystore.generation != current.keystore.generation
                     || loaded.keystore.epoch != current.keystore.epoch =>
@@ -214,7 +221,7 @@ impl Storage {
     }
 
     fn name_path(&self, error: Error) -> Error {
-        if error.kind() == ErrorKind::Corrupt { error.context(self.path().display()) } else { error }
+        if error.code() == "bad_keystore" { error.context(self.path().display()) } else { error }
     }
 
     fn interpret(&self, bytes: &[u8]) -> Result<Loaded> {

@@ -62,6 +62,19 @@ impl FileMaster {
         Ok(lock)
     }
 
+    /// Reads without the lock. Who changes the file overwrites the old one after the new one has its name: a reader
+    /// that had opened the old one sees zeros, and looks again.
+    fn read_shared(&self) -> Result<Records> {
+        let mut read = self.read();
+        for _ in 0..10 {
+            match &read {
+                Err(error) if error.code() == "bad_master" => read = self.read(),
+                _ => break,
+            }
+        }
+        read
+    }
+
     fn read(&self) -> Result<Records> {
         let Some(bytes) = files::read_if_exists(&self.path)?.map(Zeroizing::new) else {
             return Ok(Records::default());
@@ -76,8 +89,9 @@ impl FileMaster {
         Records::decode(&bytes, &self.describe())
     }
 
+    /// Every old file is overwritten, since it may hold a secret that is destroyed later.
     fn write(&self, records: &Records) -> Result<()> {
-        files::write_atomic(&self.path, &records.encode(), PRIVATE_FILE)
+        files::replace_and_erase(&self.path, &records.encode(), PRIVATE_FILE)
     }
 
     fn copy_path(&self, keystore: &KeystoreName) -> PathBuf {
@@ -93,7 +107,7 @@ impl std::fmt::Debug for FileMaster {
 
 impl Master for FileMaster {
     fn secret(&self, keystore: &KeystoreName, epoch: u64) -> Result<Secret> {
-        let records = self.read()?;
+        let records = self.read_shared()?;
         let record = records.0.get(keystore).ok_or_else(|| wrong_master(self, keystore))?;
         match record.secrets.get(&epoch) {
             Some(secret) => Ok(secret.clone()),
@@ -125,7 +139,7 @@ impl Master for FileMaster {
             return Ok(());
         }
         kill_point("keys.master.before_destroy");
-        files::replace_and_erase(&self.path, &records.encode(), PRIVATE_FILE)
+        self.write(&records)
     }
 
     fn store_copy(&self, keystore: &KeystoreName, wrapped: &[u8]) -> Result<()> {
@@ -145,7 +159,7 @@ impl Master for FileMaster {
     }
 
     fn export(&self, passphrase: &str) -> Result<Vec<u8>> {
-        let records = self.read()?;
+        let records = self.read_shared()?;
         if records.0.is_empty() {
             return Err(Error::not_found("no_master", format!("there is no master key in {}", self.path.display())));
         }

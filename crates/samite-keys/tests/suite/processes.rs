@@ -66,6 +66,45 @@ fn processes_that_change_one_keystore_lose_nothing() {
 }
 
 #[test]
+#[ignore = "run by the other tests, in a process of its own"]
+fn child_makes_and_destroys_subjects() {
+    let Some(scratch) = parent_scratch() else { return };
+    let name = std::env::var(NAME).unwrap();
+    let keyring = scratch.open().unwrap();
+    for number in 0..EACH {
+        let subject = keyring.subject(&own(&name, number)).unwrap();
+        let sealed = seal(&keyring, subject.pseudonym, b"words");
+        assert_eq!(open(&keyring, &sealed).unwrap(), b"words");
+        keyring.destroy_subject(subject.pseudonym).unwrap();
+        assert_eq!(open(&keyring, &sealed).unwrap_err().code(), "key_destroyed");
+    }
+}
+
+#[test]
+fn reading_and_making_go_on_while_others_destroy() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let sealed = seal(&keyring, ada.pseudonym, b"words");
+    let mut children = vec![
+        child("processes::child_makes_and_destroys_subjects", &scratch, &[(NAME, "one")]),
+        child("processes::child_makes_and_destroys_subjects", &scratch, &[(NAME, "two")]),
+        child("processes::child_makes_subjects", &scratch, &[(NAME, "three")]),
+    ];
+    while children.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
+        keyring.refresh().unwrap();
+        assert_eq!(open(&keyring, &sealed).unwrap(), b"words");
+        assert_eq!(open(&scratch.open().unwrap(), &sealed).unwrap(), b"words");
+    }
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    // Of the child that only made: its own and those of all.
+    assert_eq!(keyring.subjects().unwrap().len(), 1 + 2 * EACH);
+    assert_eq!(scratch.open().unwrap().take_notices(), Vec::<String>::new());
+}
+
+#[test]
 fn threads_share_a_keyring() {
     let scratch = Scratch::new();
     let keyring = scratch.open().unwrap();
