@@ -1,4 +1,6 @@
 //! What needs real processes.
 
 #[cfg(test)]
+mod storage;
+#[cfg(test)]
 mod supervise;

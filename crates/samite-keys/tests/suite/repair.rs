@@ -2,11 +2,12 @@
 
 use crate::common::{Scratch, open, owner, random, seal};
 use samite_host::files::{self, write_atomic};
-use samite_keys::{Domain, EnvironmentMaster};
-use samite_model::ErrorKind;
+use samite_keys::{Domain, EnvironmentMaster, KeystoreName, Master, Secret};
+use samite_model::{Error, ErrorKind, Result};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn an_erased_subject_stays_erased_in_an_older_backup() {
@@ -48,6 +49,73 @@ fn an_erased_subject_stays_erased_in_an_older_backup() {
     assert_eq!(open(&restored, &new).unwrap(), b"new");
     assert_eq!(open(&restored, &from_ada).unwrap_err().code(), "key_destroyed");
     assert_eq!(restored.open_block(domain, id, &block).unwrap_err().code(), "key_destroyed");
+}
+
+/// A master that can be out of reach when a secret is to be destroyed.
+struct Unsteady {
+    master: Arc<dyn Master>,
+    away: AtomicBool,
+}
+
+impl Master for Unsteady {
+    fn secret(&self, keystore: &KeystoreName, epoch: u64) -> Result<Secret> {
+        self.master.secret(keystore, epoch)
+    }
+
+    fn create_epoch(&self, keystore: &KeystoreName) -> Result<u64> {
+        self.master.create_epoch(keystore)
+    }
+
+    fn can_destroy(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn destroy_epoch(&self, keystore: &KeystoreName, epoch: u64) -> Result<()> {
+        if self.away.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("away", "the master does not answer"));
+        }
+        self.master.destroy_epoch(keystore, epoch)
+    }
+
+    fn store_copy(&self, keystore: &KeystoreName, wrapped: &[u8]) -> Result<()> {
+        self.master.store_copy(keystore, wrapped)
+    }
+
+    fn load_copy(&self, keystore: &KeystoreName) -> Result<Option<Vec<u8>>> {
+        self.master.load_copy(keystore)
+    }
+
+    fn describe(&self) -> String {
+        self.master.describe()
+    }
+}
+
+#[test]
+fn an_erasure_that_the_master_could_not_finish_is_finished_later() {
+    let scratch = Scratch::new();
+    let master = Arc::new(Unsteady { master: scratch.master(), away: AtomicBool::new(true) });
+    let keyring = scratch.open_with(master.clone(), random(), true).unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let bob = keyring.subject(&owner("bob")).unwrap();
+    let (from_ada, from_bob) = (seal(&keyring, ada.pseudonym, b"hers"), seal(&keyring, bob.pseudonym, b"his"));
+    let backup = files::read(&scratch.keystore()).unwrap();
+    assert_eq!(keyring.destroy_subject(ada.pseudonym).unwrap_err().code(), "away");
+
+    // Whoever opens it meanwhile can read, and is told.
+    let meanwhile = scratch.open_with(master.clone(), random(), false).unwrap();
+    assert_eq!(open(&meanwhile, &from_bob).unwrap(), b"his");
+    assert_eq!(open(&meanwhile, &from_ada).unwrap_err().code(), "key_destroyed");
+    assert!(meanwhile.take_notices()[0].contains("not finished"));
+    assert_eq!(meanwhile.destroy_subject(ada.pseudonym).unwrap_err().code(), "away");
+
+    master.away.store(false, Ordering::SeqCst);
+    let after = scratch.open_with(master.clone(), random(), false).unwrap();
+    assert_eq!(after.take_notices(), Vec::<String>::new());
+    assert_eq!(master.secret(&after.name(), 1).unwrap_err().code(), "epoch_destroyed");
+    write_atomic(&scratch.keystore(), &backup, 0o600).unwrap();
+    let restored = scratch.open().unwrap();
+    assert_eq!(open(&restored, &from_bob).unwrap(), b"his");
+    assert_eq!(open(&restored, &from_ada).unwrap_err().code(), "key_destroyed");
 }
 
 #[test]
