@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The mode of a file that only its owner may read.
 pub const PRIVATE_FILE: u32 = 0o600;
@@ -50,6 +50,14 @@ pub fn io_error(doing: &str, path: &Path, source: io::Error) -> Error {
         _ => Error::unavailable("io_error", format!("{what}: {source}")),
     };
     error.because(source)
+}
+
+/// The absolute path of an existing file or directory, without links in it.
+///
+/// # Errors
+/// `not_found` when there is none; `denied` or `unavailable` when it cannot be looked up.
+pub fn canonical(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().map_err(|source| io_error("look up", path, source))
 }
 
 /// All bytes of a file.

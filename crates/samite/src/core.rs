@@ -13,6 +13,7 @@ use samite_model::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The backends that a store stands on; an embedded store makes them from a directory.
@@ -26,6 +27,10 @@ pub struct Backends {
     pub packs: Arc<dyn PackStore>,
     /// The tenant's keys.
     pub keys: Keyring,
+    /// The store's directory, which no snapshot takes in; none when the store is not in one.
+    pub directory: Option<PathBuf>,
+    /// Where stat caches may lie; none means that every file is read each time.
+    pub caches: Option<PathBuf>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -225,6 +230,11 @@ impl IndexHash for FamilyHash<'_> {
 
 pub(crate) fn to_json(payload: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(payload)
+        .map_err(|error| Error::internal("unserialisable", "an entry's payload is not JSON").because(error))
+}
+
+pub(crate) fn to_value(payload: &impl Serialize) -> Result<serde_json::Value> {
+    serde_json::to_value(payload)
         .map_err(|error| Error::internal("unserialisable", "an entry's payload is not JSON").because(error))
 }
 

@@ -85,6 +85,10 @@ impl Embedded {
             accept_behind: options.accept_behind,
             sleep: Arc::new(SystemSleep),
         })?);
+        let caches = home.join("caches");
+        if !options.read_only {
+            files::create_private_dir(&caches)?;
+        }
         let packs = home.join("packs");
         if !files::exists(&packs)? && !options.read_only {
             files::create_private_dir(&packs)?;
@@ -95,6 +99,8 @@ impl Embedded {
             blocks: ledger.clone(),
             packs,
             keys: keys.clone(),
+            directory: Some(directory.clone()),
+            caches: (!options.read_only).then_some(caches),
             clock,
             random,
         });

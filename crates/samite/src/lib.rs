@@ -3,6 +3,7 @@
 //! [`Store`] opens where the bytes live; [`Client`] is a store seen by one principal, and everything is asked of it;
 //! [`Writer`] is a client's lease on one branch, and everything is appended through it.
 
+mod backup;
 mod branch;
 mod client;
 mod context;
@@ -21,9 +22,10 @@ mod step;
 pub mod syntax;
 pub mod verify;
 mod views;
-mod workspace;
+pub mod workspace;
 mod writer;
 
+pub use backup::Backup;
 pub use branch::{Branch, DEFAULT_TREES_KEPT, ForkOptions, ForkReport, LeftBehind, Lifetime};
 pub use client::Client;
 pub use core::{Backends, Store};

@@ -235,6 +235,17 @@ pub struct WorkspaceAttached {
     pub branch: BranchId,
 }
 
+/// `workspace_interval`, in the workspace's own journal: it orders the trees of all sessions that share it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceInterval {
+    /// The session that the tree was recorded for.
+    pub session: SessionId,
+    /// The branch.
+    pub branch: BranchId,
+    /// The tree.
+    pub root: BlockId,
+}
+
 /// What a compaction summarises: the attributes of an event of that kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {

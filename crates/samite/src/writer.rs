@@ -232,27 +232,24 @@ impl Writer {
     }
 
     /// Commits entries to the branch in this writer's epoch, renewing the lease in passing when a third of it is over.
-    pub(crate) async fn commit(&self, mut guards: Vec<Guard>, drafts: Vec<Draft>) -> Result<u64> {
+    pub(crate) async fn commit(&self, guards: Vec<Guard>, drafts: Vec<Draft>) -> Result<u64> {
+        self.commit_with(Commit { guards, ..Commit::default() }, drafts).await
+    }
+
+    /// The same, with more in the commit.
+    pub(crate) async fn commit_with(&self, mut commit: Commit, drafts: Vec<Draft>) -> Result<u64> {
         let author = self.author();
         let entries = drafts
             .into_iter()
             .map(|draft| self.core().seal(self.branch, &author, draft))
             .collect::<Result<Vec<_>>>()?;
-        guards.insert(0, Guard::Epoch { journal: self.branch, epoch: self.epoch });
+        commit.guards.insert(0, Guard::Epoch { journal: self.branch, epoch: self.epoch });
+        commit.appends.insert(0, Append { journal: self.branch, entries });
         let now = self.core().now();
         let expires = now.saturating_add(self.time_to_live);
         let due = expires.saturating_sub(self.locked().expires) > self.time_to_live / 3;
-        let receipt = self
-            .core()
-            .0
-            .ledger
-            .commit(Commit {
-                guards,
-                appends: vec![Append { journal: self.branch, entries }],
-                renew: due.then_some((self.branch, self.epoch, expires)),
-                ..Commit::default()
-            })
-            .await?;
+        commit.renew = due.then_some((self.branch, self.epoch, expires));
+        let receipt = self.core().0.ledger.commit(commit).await?;
         if due {
             self.locked().expires = expires;
         }

@@ -4,6 +4,7 @@ use super::Site;
 use crate::payload::SettledBy;
 use crate::probe;
 use crate::step::{InDoubt, Resolution, Settled};
+use crate::workspace::RESTORE;
 use crate::writer::Writer;
 use samite_host::supervise::{Exit, Recorded, Standing, end_or_find, sign_of_life};
 use samite_model::recovery::{Decision, Known, Look, Workspace, decide};
@@ -31,6 +32,11 @@ pub struct Assessment {
 }
 
 impl Assessment {
+    /// Whether there is something to carry out, without a person or a wait.
+    pub fn is_decided(&self) -> bool {
+        matches!(self.decision, Decision::RunAgain | Decision::PutBackAndRunAgain | Decision::Completed)
+    }
+
     /// The resolution that lets the step run again.
     pub(crate) fn did_not(&self) -> Resolution {
         Resolution { what: Settled::DidNot, by: self.settled_by(), evidence: self.evidence.clone(), note: None }
@@ -127,6 +133,15 @@ impl Writer {
                 decision: Decision::Completed,
                 evidence: Some(Evidence { verdict: Verdict::Happened, seen, paths: Vec::new() }),
                 recorded_output: Some(ended.output.clone()),
+            });
+        }
+        if step.started.tool == RESTORE && own {
+            // A restore is planned anew from how things stand, so going on with it is always right.
+            return Ok(Assessment {
+                doubt: doubt.clone(),
+                decision: if alive { Decision::Busy } else { Decision::RunAgain },
+                evidence: None,
+                recorded_output: None,
             });
         }
         let mut evidence = None;

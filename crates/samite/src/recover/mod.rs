@@ -1,10 +1,12 @@
 //! Recovery: what a harness needs to resume a session, and carrying out what is decided.
 
 mod assess;
+mod report;
 mod settle;
 
 pub use assess::Assessment;
 pub(crate) use assess::process_value;
+pub use report::{Drift, RecoverOptions, RecoveredStep, Recovery, WorkspaceReport};
 pub use settle::Settlement;
 
 use std::path::PathBuf;

@@ -1,7 +1,9 @@
 //! Carrying out a recovery decision.
 
 use super::{Assessment, Site};
-use crate::step::Outcome;
+use crate::payload::SettledBy;
+use crate::step::{Outcome, Resolution, Settled};
+use crate::workspace::RESTORE;
 use crate::writer::Writer;
 use samite_model::Result;
 use samite_model::recovery::Decision;
@@ -44,12 +46,30 @@ impl Writer {
             Decision::Completed => {
                 let resolution = assessment.happened();
                 let position = self.resolve(step.id, &resolution).await?;
-                let crate::step::Settled::Happened(output) = resolution.what else { return Ok(settlement) };
+                let Settled::Happened(output) = resolution.what else { return Ok(settlement) };
                 settlement.outcome = Some(Outcome {
                     kind: OutcomeKind::Completed,
                     output,
                     position,
                     settled: Some(resolution.by),
+                    abandoned: false,
+                    duration: None,
+                });
+            }
+            Decision::RunAgain if step.started.tool == RESTORE => {
+                let output = self.finish_cut_restore(&assessment.doubt).await?;
+                let happened = Resolution {
+                    what: Settled::Happened(output.clone()),
+                    by: SettledBy::Effect,
+                    evidence: None,
+                    note: None,
+                };
+                let position = self.resolve(step.id, &happened).await?;
+                settlement.outcome = Some(Outcome {
+                    kind: OutcomeKind::Completed,
+                    output,
+                    position,
+                    settled: Some(SettledBy::Effect),
                     abandoned: false,
                     duration: None,
                 });

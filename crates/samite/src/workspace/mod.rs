@@ -1,32 +1,56 @@
-//! The workspace of a branch: its trees, and a step's place in it.
+//! Workspaces: the directory that a branch works in, and its trees.
+//!
+//! A directory is one workspace, shared by the sessions in it; its own journal orders all trees recorded of it.
 
-use crate::recover::Site;
-use crate::step::StepRecord;
-use crate::writer::Writer;
-use samite_model::recovery::Workspace;
-use samite_model::step::{Evidence, Verdict};
-use samite_model::{BlockId, Result};
+mod attach;
+mod checkpoint;
+mod contained;
+mod look;
+mod restore;
 
-impl Writer {
-    /// The workspace's tree before a contained step starts; none without a workspace.
-    pub(crate) async fn tree_before(&self, _: &Site) -> Result<Option<BlockId>> {
-        Ok(None)
+pub use attach::WorkspaceInfo;
+pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};
+pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
+pub(crate) use restore::TOOL as RESTORE;
+pub use restore::{RestoreRequest, Restored};
+
+use crate::core::Core;
+use samite_model::tree::TreePath;
+use samite_model::{FamilyId, Pseudonym, Result};
+use samite_workspace::{ScanOptions, Store};
+use std::path::Path;
+use std::sync::Arc;
+
+impl Core {
+    /// What snapshots and restores stand on.
+    pub(crate) fn blocks(&self) -> Store {
+        Store {
+            index: self.0.blocks.clone(),
+            packs: self.0.packs.clone(),
+            sealing: Arc::new(self.0.keys.clone()),
+            clock: self.0.clock.clone(),
+            random: self.0.random.clone(),
+            tenant: self.0.keys.tenant_pseudonym(),
+        }
     }
 
-    /// Where the workspace stands against the tree that a contained step recorded at its start.
-    pub(crate) async fn workspace_of(
-        &self,
-        _: &StepRecord,
-        _: &[String],
-        _: Option<i64>,
-        _: &Site,
-    ) -> Result<(Workspace, Evidence)> {
-        let seen = "no workspace was attached when the step started".to_owned();
-        Ok((Workspace::Unknown, Evidence { verdict: Verdict::CannotTell, seen, paths: Vec::new() }))
+    /// How to look at a workspace's directory: with its stat cache, and without the store, should that lie in it.
+    pub(crate) fn scan_options(&self, workspace: FamilyId, directory: &Path) -> Result<ScanOptions> {
+        let mut excludes = Vec::new();
+        if let Some(store) = &self.0.directory {
+            let store = samite_host::files::canonical(store)?;
+            if let Ok(inside) = store.strip_prefix(directory) {
+                use std::os::unix::ffi::OsStrExt as _;
+                excludes.push(TreePath::new(inside.as_os_str().as_bytes())?);
+            }
+        }
+        let cache = self.0.caches.as_ref().map(|caches| caches.join(workspace.to_string()));
+        Ok(ScanOptions { cache, excludes })
     }
 
-    /// Puts a contained step's paths back to the tree at its start.
-    pub(crate) async fn put_back(&self, _: &StepRecord, _: &Site) -> Result<Vec<String>> {
-        Ok(Vec::new())
+    /// A directory's workspace: the same for every process and session of the tenant.
+    pub(crate) fn workspace_id(&self, directory: &Path) -> FamilyId {
+        let Pseudonym(id) = self.0.keys.writer(&format!("samite workspace {}", directory.display()));
+        FamilyId(id)
     }
 }

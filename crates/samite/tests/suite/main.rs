@@ -5,3 +5,4 @@ mod imports;
 mod sessions;
 mod steps;
 mod support;
+mod workspaces;

@@ -1,5 +1,6 @@
 //! A store for tests.
 
+use samite::embedded::{Embedded, EmbeddedOptions};
 use samite::{Backends, Client, NewEvent, Store};
 use samite_blocks::FilePackStore;
 use samite_host::{SystemClock, SystemRandomness, SystemSleep};
@@ -10,19 +11,19 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A store in memory, with its keys in a temporary directory.
-pub struct World {
-    pub store: Store,
-    pub client: Client,
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) client: Client,
     _directory: TempDir,
 }
 
 /// Runs a future to its end.
-pub fn run<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     futures_lite::future::block_on(future)
 }
 
 /// A message.
-pub fn event(text: &str) -> NewEvent {
+pub(crate) fn event(text: &str) -> NewEvent {
     NewEvent {
         kind: EntryKind::MESSAGE,
         body: text.as_bytes().to_vec(),
@@ -34,7 +35,7 @@ pub fn event(text: &str) -> NewEvent {
 
 impl World {
     /// A new one, seen by `ada`.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let random = Arc::new(SystemRandomness::new());
         let master = FileMaster::new(directory.path().join("master.key"), random.clone());
@@ -52,6 +53,8 @@ impl World {
             blocks: ledger,
             packs: Arc::new(FilePackStore::open(directory.path()).unwrap()),
             keys,
+            directory: None,
+            caches: None,
             clock: Arc::new(SystemClock),
             random,
         });
@@ -60,7 +63,7 @@ impl World {
     }
 
     /// The same store, seen by another person.
-    pub fn client_of(&self, user: &str) -> Client {
+    pub(crate) fn client_of(&self, user: &str) -> Client {
         run(self.store.client(principal(user))).unwrap()
     }
 }
@@ -76,7 +79,7 @@ fn principal(user: &str) -> Principal {
 }
 
 /// Something of the data beside the repository, or nothing with a loud word.
-pub fn shared(path: &str) -> Option<std::path::PathBuf> {
+pub(crate) fn shared(path: &str) -> Option<std::path::PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     let root = std::env::var("SAMITE_SHARED").unwrap_or_else(|_| beside.to_owned());
     let found = std::path::Path::new(&root).join(path);
@@ -85,4 +88,48 @@ pub fn shared(path: &str) -> Option<std::path::PathBuf> {
     }
     eprintln!("SKIPPED: {} is not there", found.display());
     None
+}
+
+/// A place on disk with a store and room for workspaces.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    /// A new one.
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A new directory in it.
+    pub(crate) fn directory(&self, name: &str) -> std::path::PathBuf {
+        std::fs::create_dir(self.path(name)).unwrap();
+        self.path(name)
+    }
+
+    /// Opens the store.
+    pub(crate) fn open(&self) -> Embedded {
+        self.open_at(&self.path("store"))
+    }
+
+    /// Opens a store that has the place's master key.
+    pub(crate) fn open_at(&self, directory: &std::path::Path) -> Embedded {
+        Embedded::open(EmbeddedOptions {
+            directory: directory.to_path_buf(),
+            tenant: Tenant::new("local").unwrap(),
+            master: Arc::new(FileMaster::new(self.path("master.key"), Arc::new(SystemRandomness::new()))),
+            create: true,
+            read_only: false,
+            accept_behind: false,
+        })
+        .unwrap()
+    }
+
+    /// The store as its local principal sees it.
+    pub(crate) async fn client(&self) -> Client {
+        self.open().client().await.unwrap()
+    }
 }

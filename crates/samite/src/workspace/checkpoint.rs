@@ -1,0 +1,172 @@
+//! Checkpoints: positions that have a workspace's tree.
+
+use super::WorkspaceInfo;
+use crate::client::Client;
+use crate::fingerprint::{self, Fingerprint};
+use crate::payload::{TreeRecorded, WorkspaceInterval};
+use crate::views::{self, Projection, row};
+use crate::writer::{Writer, WriterOptions};
+use samite_ledger::{Append, Commit, RowQuery};
+use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
+use samite_workspace::{ScanReport, SnapshotOptions, snapshot};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How a checkpoint is taken.
+#[derive(Clone, Debug, Default)]
+pub struct CheckpointOptions {
+    /// A person's word for it.
+    pub label: Option<String>,
+    /// Leave the environment's fingerprint out.
+    pub no_environment: bool,
+}
+
+/// A checkpoint.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Where it is.
+    pub position: Position,
+    /// The workspace's tree.
+    pub root: BlockId,
+    /// What was found, for people.
+    pub report: ScanReport,
+    /// How many bytes were new, sealed.
+    pub new_bytes: u64,
+    /// Whether the tree is the one before.
+    pub unchanged: bool,
+}
+
+/// A tree as a branch recorded it.
+#[derive(Clone, Debug)]
+pub struct RecordedTree {
+    /// Where.
+    pub position: Position,
+    /// When, in nanoseconds since 1970.
+    pub time: i64,
+    /// What was recorded.
+    pub tree: TreeRecorded,
+}
+
+/// How long the fingerprint may take.
+const FINGERPRINT_TIME: Duration = Duration::from_secs(5);
+
+impl Client {
+    /// Takes a checkpoint of a branch's workspace. When this returns, tree and entry are durable.
+    ///
+    /// # Errors
+    /// `not_found` (`no_workspace`) when none is attached, or its directory is gone; `conflict` (`lease_held`) while
+    /// another writer holds the branch.
+    pub async fn checkpoint(
+        &self,
+        session: SessionId,
+        branch: Option<BranchId>,
+        writer: WriterOptions,
+        options: CheckpointOptions,
+    ) -> Result<Checkpoint> {
+        let short = writer.id.is_none();
+        let writer = self.writer(session, branch, writer).await?;
+        let taken = writer.checkpoint(options).await;
+        if short {
+            writer.release().await?;
+        }
+        taken
+    }
+
+    /// The last tree of a branch at a position, if it has one.
+    ///
+    /// # Errors
+    /// `corrupt` when it cannot be read.
+    pub async fn tree_at(&self, at: Position) -> Result<Option<RecordedTree>> {
+        let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: 1 };
+        match self.core.0.ledger.rows(query).await?.first() {
+            Some(found) => {
+                let entry = self.core.entry_at(found.position).await?;
+                let tree = entry.json()?;
+                Ok(Some(RecordedTree { position: found.position, time: entry.header.time, tree }))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+impl Writer {
+    /// The workspace of this branch.
+    pub(crate) async fn workspace(&self) -> Result<Option<WorkspaceInfo>> {
+        self.client.workspace_of_branch(self.session, self.branch).await
+    }
+
+    pub(crate) async fn last_tree(&self) -> Result<Option<RecordedTree>> {
+        let head = self.core().journal(self.branch).await?.head;
+        self.client.tree_at(Position { journal: self.branch, seq: head }).await
+    }
+
+    /// Takes a checkpoint.
+    ///
+    /// # Errors
+    /// As [`Client::checkpoint`].
+    pub async fn checkpoint(&self, options: CheckpointOptions) -> Result<Checkpoint> {
+        let workspace = self.workspace().await?.ok_or_else(|| {
+            Error::not_found("no_workspace", format!("branch {} has no workspace", self.branch.short()))
+                .hint("attach one: `samite workspace attach SESSION DIR`")
+        })?;
+        let last = self.last_tree().await?;
+        let store = self.core().blocks();
+        let scan = self.core().scan_options(workspace.id, &workspace.directory)?;
+        let owner = self.client.subject.pseudonym;
+        let base = last.as_ref().map(|last| last.tree.root);
+        let snapshot = snapshot(&store, &workspace.directory, &SnapshotOptions { owner, base, scan })?;
+        let environment = if options.no_environment {
+            last.as_ref().and_then(|last| last.tree.environment.clone())
+        } else {
+            let before: Option<Fingerprint> = last
+                .as_ref()
+                .and_then(|last| last.tree.environment.clone())
+                .and_then(|value| serde_json::from_value(value).ok());
+            let now = fingerprint::take(Some(&workspace.directory), before.as_ref(), FINGERPRINT_TIME);
+            serde_json::to_value(now).ok()
+        };
+        let journal = JournalId(workspace.id.0);
+        let recorded = TreeRecorded {
+            root: snapshot.root,
+            workspace: workspace.id,
+            label: options.label,
+            report: report_value(snapshot.scanned.report(), snapshot.new_bytes),
+            environment,
+            workspace_head: Some(self.core().journal(journal).await?.head),
+        };
+        let interval = WorkspaceInterval { session: self.session, branch: self.branch, root: snapshot.root };
+        let interval = self.core().draft(EntryKind::WORKSPACE_INTERVAL, &interval, Projection::default())?;
+        let author = self.client.author(self.epoch);
+        let interval = self.core().seal(journal, &author, interval)?;
+        let mut commit = Commit { appends: vec![Append { journal, entries: vec![interval] }], ..Commit::default() };
+        let report = snapshot.scanned.report().clone();
+        snapshot.parts.add_to(&mut commit);
+        let draft = self.core().draft(EntryKind::TREE, &recorded, views::tree(&recorded))?;
+        samite_host::kill_point("checkpoint.before_commit");
+        let seq = self.commit_with(commit, vec![draft]).await?;
+        samite_host::kill_point("checkpoint.after_commit");
+        Ok(Checkpoint {
+            position: Position { journal: self.branch, seq },
+            root: snapshot.root,
+            report,
+            new_bytes: snapshot.new_bytes,
+            unchanged: base == Some(snapshot.root),
+        })
+    }
+}
+
+fn report_value(report: &ScanReport, new_bytes: u64) -> Value {
+    let paths = |paths: &[samite_model::tree::TreePath]| -> Vec<String> {
+        paths.iter().take(100).map(ToString::to_string).collect()
+    };
+    json!({
+        "files": report.files,
+        "directories": report.directories,
+        "bytes": report.bytes,
+        "new_bytes": new_bytes,
+        "sockets": paths(&report.sockets),
+        "torn": paths(&report.torn),
+        "secrets": paths(&report.secrets),
+        "unreadable": report.unreadable.len(),
+    })
+}

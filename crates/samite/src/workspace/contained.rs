@@ -1,0 +1,122 @@
+//! A contained step's place in the workspace: the tree before it, what it changed, putting that back.
+
+use super::checkpoint::CheckpointOptions;
+use crate::recover::Site;
+use crate::step::StepRecord;
+use crate::writer::Writer;
+use samite_host::files;
+use samite_model::recovery::Workspace;
+use samite_model::step::{Effect, Evidence, Verdict};
+use samite_model::tree::{Listing, TreePath, diff};
+use samite_model::{BlockId, Error, Result};
+use samite_workspace::{RestoreOptions, Tree, apply_restore, materialise, plan_restore, scan};
+
+/// Changes up to so long after the last sign of life are the step's, in nanoseconds: it is renewed twice a second.
+const SIGN_OF_LIFE_SLACK: i64 = 1_000_000_000;
+
+fn seen(verdict: Verdict, seen: impl Into<String>, paths: Vec<String>) -> Evidence {
+    Evidence { verdict, seen: seen.into(), paths }
+}
+
+/// Paths of a contained step, relative to the workspace.
+fn tree_paths(within: &[String]) -> Result<Vec<TreePath>> {
+    within.iter().map(|path| TreePath::new(path.trim_end_matches('/').as_bytes())).collect()
+}
+
+impl Writer {
+    /// The workspace's tree before a contained step starts; none without a workspace.
+    pub(crate) async fn tree_before(&self, _: &Site) -> Result<Option<BlockId>> {
+        if self.workspace().await?.is_none() {
+            return Ok(None);
+        }
+        let options = CheckpointOptions { label: None, no_environment: true };
+        Ok(Some(self.checkpoint(options).await?.root))
+    }
+
+    /// Where the workspace stands against the tree that a contained step recorded at its start.
+    pub(crate) async fn workspace_of(
+        &self,
+        step: &StepRecord,
+        within: &[String],
+        lost_at: Option<i64>,
+        _: &Site,
+    ) -> Result<(Workspace, Evidence)> {
+        let Some(tree) = step.started.tree else {
+            let words = "no tree was recorded when the step started";
+            return Ok((Workspace::Unknown, seen(Verdict::CannotTell, words, Vec::new())));
+        };
+        let Some(workspace) = self.workspace().await? else {
+            let words = "no workspace is attached to this branch";
+            return Ok((Workspace::Unknown, seen(Verdict::CannotTell, words, Vec::new())));
+        };
+        if !files::exists(&workspace.directory)? {
+            let words = format!("the workspace {} is gone", workspace.directory.display());
+            return Ok((Workspace::Gone, seen(Verdict::DidNot, words, Vec::new())));
+        }
+        let within = tree_paths(within)?;
+        let narrow = |listing: Listing| if within.is_empty() { listing } else { listing.within(&within) };
+        let store = self.core().blocks();
+        let owner = self.client.subject.pseudonym;
+        let options = self.core().scan_options(workspace.id, &workspace.directory)?;
+        let before = narrow(Tree::new(&store, owner, tree).listing()?);
+        let now = narrow(scan(&store, &workspace.directory, owner, &options)?.listing());
+        let changes = diff(&before, &now);
+        if changes.is_empty() {
+            let words = "the workspace is as it was when the step started";
+            return Ok((Workspace::Unchanged, seen(Verdict::DidNot, words, Vec::new())));
+        }
+        let paths = changes.iter().map(|change| change.path.to_string()).collect();
+        // Without a sign of life only the start is certain.
+        let last = lost_at.unwrap_or(step.started_at).saturating_add(SIGN_OF_LIFE_SLACK);
+        let later: Vec<String> = changes
+            .iter()
+            .filter(|change| change.after.as_ref().is_some_and(|entry| entry.metadata.mtime > last))
+            .map(|change| change.path.to_string())
+            .collect();
+        if later.is_empty() {
+            let words = format!("{} paths differ from when the step started", changes.len());
+            Ok((Workspace::ChangedByStep, seen(Verdict::CannotTell, words, paths)))
+        } else {
+            let words = format!("{} paths were changed after the step's last sign of life", later.len());
+            Ok((Workspace::ChangedByOthers, seen(Verdict::CannotTell, words, later)))
+        }
+    }
+
+    /// Puts a contained step's paths back to the tree at its start, after a safety snapshot, and names them.
+    pub(crate) async fn put_back(&self, step: &StepRecord, _: &Site) -> Result<Vec<String>> {
+        let (Some(target), Effect::Contained { within }) = (step.started.tree, &step.started.effect) else {
+            return Err(Error::conflict("no_tree", "the step recorded no tree to put back"));
+        };
+        let workspace = self
+            .workspace()
+            .await?
+            .ok_or_else(|| Error::not_found("no_workspace", "no workspace is attached to this branch"))?;
+        let store = self.core().blocks();
+        let owner = self.client.subject.pseudonym;
+        let mut options = RestoreOptions::new(*step.id.as_bytes(), owner, None, target);
+        options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
+        if !files::exists(&workspace.directory)? {
+            let made = materialise(&store, &workspace.directory, &options)?;
+            if !made.failed.is_empty() {
+                return Err(not_put_back(made.failed.len()));
+            }
+            return Ok(vec![workspace.directory.to_string_lossy().into_owned()]);
+        }
+        let label = Some(format!("before putting back step {}", step.started.key));
+        let safety = self.checkpoint(CheckpointOptions { label, no_environment: true }).await?;
+        options.base = Some(safety.root);
+        options.within = tree_paths(within)?;
+        let planned = plan_restore(&store, &workspace.directory, &options)?;
+        let paths: Vec<String> = planned.plan.actions.iter().map(|action| action.path().to_string()).collect();
+        let report = apply_restore(&store, &workspace.directory, planned, &options)?;
+        if !report.is_complete() {
+            return Err(not_put_back(report.kept.len() + report.failed.len()));
+        }
+        Ok(paths)
+    }
+}
+
+fn not_put_back(paths: usize) -> Error {
+    Error::conflict("not_put_back", format!("{paths} paths could not be put back"))
+        .hint("`samite workspace status SESSION` shows them; put them right, then recover again")
+}

@@ -1,0 +1,140 @@
+//! Looking at trees: what differs, what a path was, what a file held.
+
+use super::checkpoint::RecordedTree;
+use crate::client::Client;
+use crate::views::row;
+use samite_host::files;
+use samite_ledger::RowQuery;
+use samite_model::tree::{TreePath, diff};
+use samite_model::{BlockId, BranchId, Error, Position, Result, SessionId};
+use samite_workspace::{ScanReport, Tree, scan};
+use std::io::Write;
+use std::path::PathBuf;
+
+pub use samite_model::tree::{Change, ChangeKind};
+
+/// A workspace against its last tree.
+#[derive(Debug)]
+pub struct WorkspaceStatus {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Whether the directory is there.
+    pub exists: bool,
+    /// The last tree.
+    pub last: Option<RecordedTree>,
+    /// What differs from it.
+    pub changes: Vec<Change>,
+    /// What was found.
+    pub report: Option<ScanReport>,
+}
+
+/// A path at a checkpoint where it changed.
+#[derive(Clone, Debug)]
+pub struct PathVersion {
+    /// The checkpoint.
+    pub tree: RecordedTree,
+    /// Whether the path is there.
+    pub exists: bool,
+}
+
+impl Client {
+    /// How a branch's workspace (none: the current branch's) stands against its last tree.
+    ///
+    /// # Errors
+    /// `not_found` (`no_workspace`) when none is attached.
+    pub async fn workspace_status(&self, session: SessionId, branch: Option<BranchId>) -> Result<WorkspaceStatus> {
+        let branch = self.or_current(session, branch).await?;
+        let workspace = self.workspace_of_branch(session, branch).await?.ok_or_else(|| no_workspace(branch))?;
+        let last = self.tree_at(self.head(session, branch).await?).await?;
+        let mut status = WorkspaceStatus {
+            exists: files::exists(&workspace.directory)?,
+            directory: workspace.directory,
+            last,
+            changes: Vec::new(),
+            report: None,
+        };
+        if status.exists {
+            let store = self.core.blocks();
+            let owner = self.subject.pseudonym;
+            let options = self.core.scan_options(workspace.id, &status.directory)?;
+            let scanned = scan(&store, &status.directory, owner, &options)?;
+            if let Some(last) = &status.last {
+                let before = Tree::new(&store, owner, last.tree.root).listing()?;
+                status.changes = diff(&before, &scanned.listing());
+            }
+            status.report = Some(scanned.report().clone());
+        }
+        Ok(status)
+    }
+
+    /// What differs between the trees of two positions.
+    ///
+    /// # Errors
+    /// `not_found` (`no_tree`) when one of them has no tree before it.
+    pub async fn diff(&self, before: Position, after: Position) -> Result<Vec<Change>> {
+        let (before, after) = (self.root_at(before).await?, self.root_at(after).await?);
+        let store = self.core.blocks();
+        let owner = self.subject.pseudonym;
+        let (before, after) = Tree::new(&store, owner, before).differing(&Tree::new(&store, owner, after))?;
+        Ok(diff(&before, &after))
+    }
+
+    /// The tree that holds at a position.
+    pub(crate) async fn root_at(&self, at: Position) -> Result<BlockId> {
+        self.tree_at(at).await?.map(|tree| tree.tree.root).ok_or_else(|| {
+            Error::not_found(
+                "no_tree",
+                format!("there is no checkpoint up to seq {} of {}", at.seq, at.journal.short()),
+            )
+            .hint("`samite checkpoint SESSION` takes one")
+        })
+    }
+
+    /// The checkpoints up to a position at which a path changed, newest first.
+    ///
+    /// # Errors
+    /// `corrupt` when a tree cannot be read.
+    pub async fn path_log(&self, at: Position, path: &str) -> Result<Vec<PathVersion>> {
+        let path = TreePath::new(path.as_bytes())?;
+        let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
+        let mut rows = self.core.0.ledger.rows(query).await?;
+        rows.reverse();
+        let store = self.core.blocks();
+        let mut before: Option<[u8; 32]> = None;
+        let mut versions = Vec::new();
+        for row in rows {
+            let root = BlockId::from_slice(&row.value)?;
+            let now = Tree::new(&store, self.subject.pseudonym, root).identity(&path)?;
+            if now != before {
+                let entry = self.core.entry_at(row.position).await?;
+                let tree = RecordedTree { position: row.position, time: entry.header.time, tree: entry.json()? };
+                versions.push(PathVersion { tree, exists: now.is_some() });
+            }
+            before = now;
+        }
+        versions.reverse();
+        Ok(versions)
+    }
+
+    /// Writes what a file held at a position, and returns how many bytes that were.
+    ///
+    /// # Errors
+    /// `not_found` when the tree has no such file; `corrupt` naming the block.
+    pub async fn cat(&self, at: Position, path: &str, to: &mut dyn Write) -> Result<u64> {
+        let root = self.root_at(at).await?;
+        let store = self.core.blocks();
+        Tree::new(&store, self.subject.pseudonym, root).cat(&TreePath::new(path.as_bytes())?, to)
+    }
+
+    pub(crate) async fn or_current(&self, session: SessionId, branch: Option<BranchId>) -> Result<BranchId> {
+        match branch {
+            Some(branch) => Ok(branch),
+            None => self.current_branch(session).await,
+        }
+    }
+}
+
+pub(super) fn no_workspace(branch: BranchId) -> Error {
+    Error::not_found("no_workspace", format!("branch {} has no workspace", branch.short()))
+        .hint("attach one: `samite workspace attach SESSION DIR`")
+}

@@ -1,0 +1,132 @@
+//! Workspaces: checkpoints, forks into directories, rewinds.
+
+use crate::support::{Place, event, run};
+use samite::workspace::{CheckpointOptions, RestoreRequest};
+use samite::{ForkOptions, NewSession, WriterOptions};
+use std::fs;
+use std::path::Path;
+
+fn read(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+#[test]
+fn a_rewind_puts_files_back_and_keeps_what_a_person_changed() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        fs::write(work.join("a"), "one").unwrap();
+        fs::write(work.join("b"), "one").unwrap();
+        let first = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+        let first = first.await.unwrap();
+        fs::write(work.join("a"), "two").unwrap();
+        fs::write(work.join("new"), "by the agent").unwrap();
+        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        // A person's own edits since the last checkpoint.
+        fs::write(work.join("b"), "by a person").unwrap();
+        fs::write(work.join("mine"), "by a person").unwrap();
+        let options = ForkOptions { seq: Some(first.position.seq), ..ForkOptions::default() };
+        let (report, restored) =
+            client.rewind(session, options, WriterOptions::default(), &RestoreRequest::default()).await.unwrap();
+        let restored = restored.unwrap();
+        assert_eq!(read(&work.join("a")).as_deref(), Some("one"));
+        assert_eq!(read(&work.join("new")), None);
+        assert_eq!(read(&work.join("b")).as_deref(), Some("by a person"));
+        assert_eq!(read(&work.join("mine")).as_deref(), Some("by a person"));
+        let kept: Vec<String> = restored.report.kept.iter().map(|kept| kept.path.to_string()).collect();
+        assert_eq!(kept, ["b", "mine"]);
+        // The old line can be resumed: back to its end, by the same means.
+        assert_eq!(client.current_branch(session).await.unwrap(), report.branch);
+        let workspace = client.workspace_of_branch(session, report.branch).await.unwrap().unwrap();
+        assert_eq!(workspace.branch, report.branch);
+    });
+}
+
+#[test]
+fn a_fork_into_a_directory_is_a_second_workspace() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        fs::create_dir(work.join("sub")).unwrap();
+        fs::write(work.join("sub/file"), "one").unwrap();
+        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        let fork = client.fork(session, ForkOptions::default()).await.unwrap();
+        let second = place.path("second");
+        let made = client.materialise(session, fork.branch, &second).await.unwrap();
+        assert!(made.report.is_complete());
+        assert_eq!(read(&second.join("sub/file")).as_deref(), Some("one"));
+        fs::write(second.join("sub/file"), "two").unwrap();
+        assert_eq!(read(&work.join("sub/file")).as_deref(), Some("one"));
+        let status = client.workspace_status(session, Some(fork.branch)).await.unwrap();
+        let changed: Vec<String> = status.changes.iter().map(|change| change.path.to_string()).collect();
+        assert_eq!(changed, ["sub/file"]);
+        // One directory, two live branches of one session.
+        let third = client.fork(session, ForkOptions::default()).await.unwrap();
+        let error = client.attach(session, Some(third.branch), &work).await.unwrap_err();
+        assert_eq!(error.code(), "workspace_in_use");
+    });
+}
+
+#[test]
+fn a_path_has_a_log_and_old_content() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        let mut places = Vec::new();
+        for text in ["one", "one", "two"] {
+            fs::write(work.join("a"), text).unwrap();
+            let taken = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+            places.push(taken.await.unwrap().position);
+        }
+        let log = client.path_log(places[2], "a").await.unwrap();
+        let seqs: Vec<u64> = log.iter().map(|version| version.tree.position.seq).collect();
+        // Writing the same bytes again changes the file's time, which is a version too.
+        assert_eq!(seqs, [3, 2, 1]);
+        let mut bytes = Vec::new();
+        client.cat(places[0], "a", &mut bytes).await.unwrap();
+        assert_eq!(bytes, b"one");
+        let changes = client.diff(places[0], places[2]).await.unwrap();
+        assert_eq!(changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>(), ["a"]);
+    });
+}
+
+#[test]
+fn a_backup_is_a_store_that_verifies() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        // Larger than what stays in the ledger.
+        let noise: Vec<u8> =
+            (0..600_000u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
+        fs::write(work.join("large"), &noise).unwrap();
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("hello")).await.unwrap();
+        writer.checkpoint(CheckpointOptions::default()).await.unwrap();
+        writer.release().await.unwrap();
+        let backup = store.backup(&place.path("backup")).await.unwrap();
+        assert_eq!(backup.packs, 1);
+        store.close().await;
+        let copy = place.open_at(&place.path("backup"));
+        let client = copy.client().await.unwrap();
+        let head = client.head(session, client.current_branch(session).await.unwrap()).await.unwrap();
+        assert_eq!(head.seq, 2);
+        let mut bytes = Vec::new();
+        client.cat(head, "large", &mut bytes).await.unwrap();
+        assert!(bytes == noise);
+        let verified = copy.store().verify(false, None).await.unwrap();
+        assert!(verified.findings.is_empty() && verified.stale_views.is_empty());
+    });
+}
