@@ -1,1 +1,33 @@
 //! Directories as Merkle trees of sealed blocks: snapshot, diff, restore.
+//!
+//! [`snapshot`] makes a tree of a directory and hands back what its caller must commit together with the entry that
+//! names it; [`restore`] puts a tree back, path by path, and loses nothing that samite did not write; [`Tree`] reads.
+//! Collection takes away what no root reaches, beside writers that it never stops.
+//!
+//! All of it runs in the threads that call it, and in threads that it starts and joins.
+
+mod assemble;
+mod cache;
+mod content;
+mod output;
+mod restore;
+mod rules;
+mod scan;
+mod sealing;
+mod secrets;
+mod snapshot;
+mod store;
+mod system;
+mod tree;
+
+pub use cache::CacheState;
+pub use output::INLINE_LIMIT;
+pub use restore::{
+    PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore, remove_leftovers, restore,
+};
+pub use rules::RULE_FILE;
+pub use scan::{ScanOptions, ScanReport, Scanned, Special};
+pub use sealing::Sealing;
+pub use snapshot::{CommitParts, Snapshot, SnapshotOptions, scan, snapshot};
+pub use store::Store;
+pub use tree::Tree;

@@ -1,0 +1,236 @@
+//! Reading the files that a scan wants read: one thread feeds, several read, hash, compress and seal, and the calling
+//! thread takes the results in the order of the files. All queues are bounded, so memory is.
+
+mod chunker;
+mod feed;
+mod read;
+mod work;
+
+use crate::scan::{FileRef, Scanned, Special, State};
+use crate::store::Store;
+use crate::system::Stamp;
+use chunker::Chunker;
+use feed::feed;
+use rustix::fd::OwnedFd;
+use samite_keys::Domain;
+use samite_model::tree::{Body, Content, EntryType, Metadata, Segment};
+use samite_model::{BlockId, PackId, Result};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
+use work::{Worker, work};
+
+/// Larger files are cut into chunks by their content.
+pub(crate) const SMALL_FILE: u64 = 1 << 20;
+/// So many bytes of files go to a worker at once.
+const BATCH_BYTES: u64 = 2 << 20;
+/// So many files go to a worker at once.
+const BATCH_FILES: usize = 64;
+/// So many times a file that changes while it is read is read again.
+const ATTEMPTS: u32 = 3;
+
+/// What was found in a file.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Read(Box<ReadFile>),
+    Gone,
+    Unreadable(rustix::io::Errno),
+    /// It has grown and must be cut into chunks.
+    Grown(Stamp),
+}
+
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    pub(crate) metadata: Metadata,
+    pub(crate) stamp: Stamp,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) torn: bool,
+}
+
+/// A stretch of a large file.
+pub(crate) enum Piece {
+    Hole(u64),
+    Data(Vec<u8>),
+}
+
+pub(crate) enum Job {
+    /// Small files, to be opened and read by the worker.
+    Small(Vec<FileRef>),
+    /// The beginning of a large file, which also ends an attempt at it that was torn.
+    Begin(FileRef),
+    /// The next pieces of it.
+    Pieces(FileRef, Vec<Piece>),
+    /// Its end.
+    End(FileRef, Outcome),
+}
+
+/// What a worker made of a job.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub(crate) files: Vec<(FileRef, Outcome)>,
+    pub(crate) begin: Option<FileRef>,
+    pub(crate) pieces: Option<(FileRef, Vec<Segment>)>,
+    /// Blocks that the index does not know, sealed.
+    pub(crate) new: Vec<(BlockId, Vec<u8>)>,
+    /// Packs in which known blocks were found.
+    pub(crate) packs: Vec<PackId>,
+}
+
+/// What to do with content.
+pub(crate) trait Take {
+    /// Whether blocks are to be stored, or only named.
+    fn stores(&self) -> bool;
+    /// Takes a new block. Called in the order of files.
+    fn block(&mut self, id: BlockId, sealed: &[u8]) -> Result<()>;
+    /// Learns of a pack that holds known blocks.
+    fn found_in(&mut self, pack: PackId);
+}
+
+/// Only names content.
+pub(crate) struct NameOnly;
+
+impl Take for NameOnly {
+    fn stores(&self) -> bool {
+        false
+    }
+
+    fn block(&mut self, _id: BlockId, _sealed: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn found_in(&mut self, _pack: PackId) {}
+}
+
+/// Blocks that this snapshot has stored or is storing, so that each is sealed once.
+pub(crate) type Claimed = Mutex<HashSet<BlockId>>;
+
+/// Reads everything that is to be read and puts what was found into the scan.
+///
+/// # Errors
+/// Those of the index, the keys, and `take`.
+pub(crate) fn read_all(
+    store: &Store,
+    top: &OwnedFd,
+    scanned: &mut Scanned,
+    claimed: &Claimed,
+    take: &mut (dyn Take + '_),
+) -> Result<()> {
+    loop {
+        let files = scanned.to_read();
+        if files.is_empty() {
+            return Ok(());
+        }
+        let outcomes = read_files(store, top, scanned, &files, claimed, take)?;
+        for (file, outcome) in outcomes {
+            settle(scanned, file, outcome);
+        }
+    }
+}
+
+fn read_files(
+    store: &Store,
+    top: &OwnedFd,
+    scanned: &Scanned,
+    files: &[FileRef],
+    claimed: &Claimed,
+    take: &mut (dyn Take + '_),
+) -> Result<Vec<(FileRef, Outcome)>> {
+    let workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
+    let chunker = Chunker::new(store.sealing.chunk_seed()?);
+    let stores = take.stores();
+    std::thread::scope(|scope| {
+        let (jobs, waiting) = sync_channel::<(u64, Job)>(workers * 2);
+        let (done, results) = sync_channel::<(u64, Result<Done>)>(workers * 2);
+        // Receivers are owned by those who use them, so that whoever ends first lets the others end.
+        let waiting = std::sync::Arc::new(Mutex::new(waiting));
+        scope.spawn(move || feed(top, scanned, files, &chunker, &jobs));
+        for _ in 0..workers {
+            let (waiting, done) = (std::sync::Arc::clone(&waiting), done.clone());
+            scope.spawn(move || work(&mut Worker::new(store, top, scanned, claimed, stores), &waiting, &done));
+        }
+        drop((done, waiting));
+        let mut taking =
+            Taking { take, next: 0, early: BTreeMap::new(), segments: HashMap::new(), outcomes: Vec::new() };
+        for (number, result) in results {
+            taking.early.insert(number, result?);
+            taking.go_on()?;
+        }
+        Ok(taking.outcomes)
+    })
+}
+
+/// Results in the order of the jobs.
+struct Taking<'a> {
+    take: &'a mut dyn Take,
+    next: u64,
+    early: BTreeMap<u64, Done>,
+    segments: HashMap<FileRef, Vec<Segment>>,
+    outcomes: Vec<(FileRef, Outcome)>,
+}
+
+impl Taking<'_> {
+    fn go_on(&mut self) -> Result<()> {
+        while let Some(done) = self.early.remove(&self.next) {
+            self.next += 1;
+            for pack in done.packs {
+                self.take.found_in(pack);
+            }
+            for (id, sealed) in done.new {
+                self.take.block(id, &sealed)?;
+            }
+            if let Some(file) = done.begin {
+                self.segments.insert(file, Vec::new());
+            }
+            if let Some((file, mut segments)) = done.pieces {
+                self.segments.entry(file).or_default().append(&mut segments);
+            }
+            for (file, mut outcome) in done.files {
+                if let (Outcome::Read(read), Some(segments)) = (&mut outcome, self.segments.remove(&file)) {
+                    read.segments = segments;
+                }
+                self.outcomes.push((file, outcome));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn settle(scanned: &mut Scanned, file: FileRef, outcome: Outcome) {
+    let path = scanned.path(file);
+    let report = &mut scanned.report;
+    let Some(item) = scanned.directories.get_mut(file.directory).and_then(|found| found.items.get_mut(file.item))
+    else {
+        return;
+    };
+    item.state = State::Known;
+    match outcome {
+        Outcome::Read(read) => {
+            let size: u64 = read.segments.iter().map(Segment::length).sum();
+            report.bytes = (report.bytes + size).saturating_sub(item.stamp.size);
+            report.read_files += 1;
+            report.read_bytes += size;
+            let link = item.entry.metadata.link;
+            item.entry.metadata = Metadata { link, torn: read.torn, ..read.metadata };
+            item.stamp = read.stamp;
+            item.entry.content = Content::File { size, body: Body::Segments(read.segments) };
+            if read.torn {
+                report.torn.push(path);
+            }
+        }
+        Outcome::Gone => {
+            item.state = State::Gone;
+            report.files = report.files.saturating_sub(1);
+        }
+        Outcome::Unreadable(errno) => {
+            item.entry.content = Content::Unread(EntryType::File);
+            report.unreadable.push(Special { path, what: errno.to_string() });
+        }
+        Outcome::Grown(stamp) => {
+            item.stamp = stamp;
+            item.state = State::ToRead;
+        }
+    }
+}
+
+/// The domain of chunks.
+pub(crate) const CHUNKS: Domain = Domain::Tenant;

@@ -1,0 +1,72 @@
+//! Filling the stat cache after a restore, so that the next snapshot reads nothing that was just written.
+
+use super::{RestoreOptions, makes};
+use crate::cache::{CacheWriter, is_racy};
+use crate::scan::{Scanned, State};
+use crate::system::Stamp;
+use samite_model::Result;
+use samite_model::tree::{Action, Body, Content, Segment, TreePath};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// What is known of files that were put in place.
+#[derive(Default)]
+pub(crate) struct Restored {
+    /// What the file system says of each since it is in its place.
+    pub(crate) stamps: HashMap<TreePath, Stamp>,
+    /// The segments of files that list them in blocks.
+    pub(crate) listed: HashMap<TreePath, Vec<Segment>>,
+}
+
+/// Writes the cache: what the scan knew and the restore left alone, and what it wrote.
+pub(crate) fn refill(
+    _top: &Path,
+    options: &RestoreOptions,
+    scanned: Scanned,
+    actions: &[Action],
+    restored: &Restored,
+) -> Result<()> {
+    let Some(path) = &options.scan.cache else { return Ok(()) };
+    if actions.is_empty() {
+        return Ok(());
+    }
+    // Begun after the files were written: their stamps were taken when they were in place.
+    let mut writer = CacheWriter::begin(path)?;
+    let touched: std::collections::HashSet<&TreePath> = actions.iter().map(Action::path).collect();
+    let began = scanned.began.unwrap_or(i64::MIN);
+    for directory in &scanned.directories {
+        for item in &directory.items {
+            let Content::File { body, .. } = &item.entry.content else { continue };
+            // A file with several names may have lost or gained one, which changes what is said of it.
+            let alone = !item.linked;
+            if item.state != State::Known || item.entry.metadata.torn || is_racy(&item.stamp, began) || !alone {
+                continue;
+            }
+            let path = directory.path.join(&item.entry.name);
+            if touched.contains(&path) {
+                continue;
+            }
+            let segments: &[Segment] = match (body, &item.listed) {
+                (Body::Segments(segments), _) => segments,
+                (Body::List(_), Some(segments)) => segments,
+                (Body::List(_), None) => continue,
+            };
+            writer.add(&path, &item.stamp, !item.entry.metadata.xattrs.is_empty(), segments);
+        }
+    }
+    for (path, entry) in actions.iter().filter_map(makes) {
+        let Content::File { body, .. } = &entry.content else { continue };
+        let Some(stamp) = restored.stamps.get(path) else { continue };
+        let segments: &[Segment] = match body {
+            Body::Segments(segments) => segments,
+            Body::List(_) => match restored.listed.get(path) {
+                Some(segments) => segments,
+                None => continue,
+            },
+        };
+        if !entry.metadata.torn {
+            writer.add(path, stamp, !entry.metadata.xattrs.is_empty(), segments);
+        }
+    }
+    writer.finish()
+}

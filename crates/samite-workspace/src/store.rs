@@ -1,0 +1,132 @@
+//! The blocks of a tenant: where the index says they are, opened with its keys.
+
+use crate::sealing::Sealing;
+use futures_lite::future::block_on;
+use samite_blocks::{PackReader, PackStore, Place};
+use samite_host::{Clock, Random};
+use samite_keys::Domain;
+use samite_ledger::{BlockIndex, BlockPlace};
+use samite_model::{BlockId, Error, Pseudonym, Result};
+use std::sync::Arc;
+
+/// Everything that snapshots, restores and collections stand on. Its users wait for the disk in the calling thread.
+#[derive(Clone)]
+pub struct Store {
+    /// Where blocks are.
+    pub index: Arc<dyn BlockIndex>,
+    /// The packs.
+    pub packs: Arc<dyn PackStore>,
+    /// The keys.
+    pub sealing: Arc<dyn Sealing>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness, for the ids of packs and pins.
+    pub random: Arc<dyn Random>,
+    /// The tenant's pseudonym, which rows of chunks and packs carry.
+    pub tenant: Pseudonym,
+}
+
+/// So many blocks are looked up at once.
+const BATCH: usize = 512;
+
+impl Store {
+    /// The pseudonym that rows of a domain carry.
+    pub(crate) fn owner_of(&self, domain: Domain) -> Pseudonym {
+        match domain {
+            Domain::Tenant => self.tenant,
+            Domain::Owner(owner) => owner,
+        }
+    }
+
+    /// Where blocks are, in the order of the question.
+    pub(crate) fn find(&self, blocks: &[BlockId]) -> Result<Vec<Option<BlockPlace>>> {
+        let mut places = Vec::with_capacity(blocks.len());
+        for batch in blocks.chunks(BATCH) {
+            places.extend(block_on(self.index.find_blocks(batch.to_vec()))?);
+        }
+        Ok(places)
+    }
+
+    /// The sealed bytes of blocks, handed over one by one with their place in the question, in the order in which they
+    /// lie; for one that is missing or cannot be read, the error.
+    pub(crate) fn read_sealed(
+        &self,
+        blocks: &[BlockId],
+        each: &mut (dyn FnMut(usize, Result<&[u8]>) -> Result<()> + Send),
+    ) -> Result<()> {
+        let mut places = Vec::with_capacity(blocks.len());
+        let (mut inline, mut inline_at) = (Vec::new(), Vec::new());
+        for (at, (block, place)) in blocks.iter().zip(self.find(blocks)?).enumerate() {
+            match place {
+                Some(BlockPlace::Pack { pack, offset, length }) => {
+                    places.push((at, Place { id: *block, pack, offset, length }));
+                }
+                Some(BlockPlace::Inline(_)) => {
+                    inline.push(*block);
+                    inline_at.push(at);
+                }
+                None => each(at, Err(missing(*block)))?,
+            }
+        }
+        if !inline.is_empty() {
+            let found = block_on(self.index.inline_blocks(inline.clone()))?;
+            for ((at, block), bytes) in inline_at.into_iter().zip(inline).zip(found) {
+                match bytes {
+                    Some(bytes) => each(at, Ok(&bytes))?,
+                    None => each(at, Err(missing(block)))?,
+                }
+            }
+        }
+        let asked: Vec<Place> = places.iter().map(|(_, place)| *place).collect();
+        let mut forward = |number: usize, bytes: Result<&[u8]>| {
+            let at = places.get(number).map_or(0, |(at, _)| *at);
+            each(at, bytes)
+        };
+        block_on(PackReader::new(&*self.packs).read_many(&asked, &mut forward))
+    }
+
+    /// The plaintexts of blocks, in the order of the question.
+    ///
+    /// # Errors
+    /// `corrupt` naming the block, and its pack if it is in one: `block_missing`, or as it was found damaged.
+    pub fn read_blocks(&self, domain: Domain, blocks: &[BlockId]) -> Result<Vec<Vec<u8>>> {
+        let mut found: Vec<Vec<u8>> = vec![Vec::new(); blocks.len()];
+        let sealing = &self.sealing;
+        self.read_sealed(blocks, &mut |at, sealed| {
+            if let (Some(block), Some(place)) = (blocks.get(at), found.get_mut(at)) {
+                *place = sealing.open_block(domain, *block, sealed?).map_err(|error| self.naming(*block, error))?;
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The plaintext of one block.
+    ///
+    /// # Errors
+    /// As [`Store::read_blocks`].
+    pub fn read_block(&self, domain: Domain, block: BlockId) -> Result<Vec<u8>> {
+        let mut blocks = self.read_blocks(domain, &[block])?;
+        blocks.pop().ok_or_else(|| missing(block))
+    }
+
+    /// Adds the pack to an error about a block.
+    pub(crate) fn naming(&self, block: BlockId, error: Error) -> Error {
+        match self.find(&[block]).ok().and_then(|mut places| places.pop().flatten()) {
+            Some(BlockPlace::Pack { pack, offset, .. }) => error.context(format!("in pack {pack} at byte {offset}")),
+            _ => error,
+        }
+    }
+
+    /// New random bytes, for an id.
+    pub(crate) fn random_id(&self) -> Result<[u8; 16]> {
+        let mut bytes = [0; 16];
+        self.random.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn missing(block: BlockId) -> Error {
+    Error::corrupt("block_missing", format!("block {block} is in no pack and not in the ledger"))
+        .hint("verify the store; restore the missing pack from a backup")
+}
