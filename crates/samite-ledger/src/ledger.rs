@@ -32,8 +32,10 @@ pub trait Ledger: Send + Sync + 'static {
     /// Own entries of one journal (not those that it inherits), at most `read.limit`.
     ///
     /// # Errors
-    /// `not_found` for an unknown journal; `corrupt` naming journal and seq when stored bytes cannot be read. Entries
-    /// before the damage are returned by a read that ends before it.
+    /// `not_found` for an unknown journal; `corrupt` naming journal and seq when stored bytes cannot be read
+    /// (`unreadable_entry`), an entry up to the head is not there (`missing_entry`), or one is not the one that was
+    /// chained between those that are read with it (`changed_entry`). Entries before the damage are returned by a read
+    /// that ends before it, those after it by one that begins there.
     async fn read(&self, read: Read) -> Result<Vec<StoredEntry>>;
 
     /// Rows of one kind along a journal's ancestry up to a position, newest position first; those of one entry in the
@@ -161,12 +163,24 @@ pub struct Read {
     pub direction: Direction,
     /// Whether to fetch the sealed payloads.
     pub payloads: bool,
+    /// Whether to return what is stored as it is, be it out of place, changed, after a gap or beyond the head: for
+    /// verification, which needs to see it. Only what cannot be read is an error then.
+    pub unchecked: bool,
 }
 
 impl Read {
     /// All of a range, oldest first, with payloads.
     pub fn range(journal: JournalId, from: u64, to: u64) -> Self {
-        Self { journal, from, to, kinds: Vec::new(), limit: usize::MAX, direction: Direction::Forward, payloads: true }
+        Self {
+            journal,
+            from,
+            to,
+            kinds: Vec::new(),
+            limit: usize::MAX,
+            direction: Direction::Forward,
+            payloads: true,
+            unchecked: false,
+        }
     }
 }
 

@@ -126,6 +126,7 @@ impl Reader {
                     limit: PAGE,
                     direction: if self.options.backward { Direction::Backward } else { Direction::Forward },
                     payloads: !self.options.headers_only,
+                    unchecked: false,
                 })
                 .await?;
             let journal = segment.journal;

@@ -94,3 +94,13 @@ pub(crate) fn unreadable(journal: JournalId, seq: u64) -> Error {
     Error::corrupt("unreadable_entry", format!("the stored bytes of entry {seq} of journal {journal} cannot be read"))
         .hint("run verify; what is intact can still be read")
 }
+
+pub(crate) fn missing(journal: JournalId, seq: u64) -> Error {
+    Error::corrupt("missing_entry", format!("entry {seq} of journal {journal} is missing"))
+        .hint("run verify; what is intact can still be read")
+}
+
+pub(crate) fn changed(journal: JournalId, seq: u64) -> Error {
+    Error::corrupt("changed_entry", format!("the stored bytes of entry {seq} of journal {journal} were changed"))
+        .hint("run verify; what is intact can still be read")
+}

@@ -84,32 +84,44 @@ impl State {
 
     pub(super) fn read(&self, read: &Read) -> Result<Vec<StoredEntry>> {
         let journal = self.journal(read.journal)?;
+        let from = read.from.max(journal.first());
+        let to = if read.unchecked { read.to } else { read.to.min(journal.state.head) };
         let mut found = Vec::new();
-        if read.from > read.to {
+        if from > to {
             return Ok(found);
         }
-        let range = journal.entries.range(read.from..=read.to).map(|(_, entry)| entry);
-        let entries: Box<dyn Iterator<Item = &StoredEntry>> = match read.direction {
-            Direction::Forward => Box::new(range),
-            Direction::Backward => Box::new(range.rev()),
-        };
-        for entry in entries {
-            if found.len() >= read.limit {
-                break;
+        let forward = read.direction == Direction::Forward;
+        let range = journal.entries.range(from..=to).map(|(_, entry)| entry);
+        let mut entries: Box<dyn Iterator<Item = &StoredEntry>> =
+            if forward { Box::new(range) } else { Box::new(range.rev()) };
+        let mut expected = Some(if forward { from } else { to });
+        let mut last = None;
+        while found.len() < read.limit {
+            let Some(seq) = expected else { break };
+            let entry = match entries.next() {
+                Some(entry) if read.unchecked || entry.seq == seq => entry,
+                None if read.unchecked => break,
+                _ => return Err(refusal::missing(read.journal, seq)),
+            };
+            let seq = entry.seq;
+            if journal.unreadable.contains(&seq) {
+                return Err(refusal::unreadable(read.journal, seq));
             }
-            if journal.unreadable.contains(&entry.seq) {
-                return Err(refusal::unreadable(read.journal, entry.seq));
+            if !read.unchecked && !fits(entry, last, forward) {
+                return Err(refusal::changed(read.journal, seq));
             }
+            last = Some(entry);
+            expected = if forward { (seq < to).then(|| seq + 1) } else { (seq > from).then(|| seq - 1) };
             if !read.kinds.is_empty() {
                 let kind = Header::decode(&entry.header)
-                    .map_err(|error| error.context(format!("entry {} of journal {}", entry.seq, read.journal)))?
+                    .map_err(|error| error.context(format!("entry {seq} of journal {}", read.journal)))?
                     .kind;
                 if !read.kinds.contains(&kind) {
                     continue;
                 }
             }
             let payload = entry.payload.as_ref().filter(|_| read.payloads).cloned();
-            found.push(StoredEntry { seq: entry.seq, header: entry.header.clone(), link: entry.link, payload });
+            found.push(StoredEntry { seq, header: entry.header.clone(), link: entry.link, payload });
         }
         Ok(found)
     }
@@ -125,4 +137,11 @@ impl State {
         }
         Ok(chain)
     }
+}
+
+/// Whether an entry is in its place, and chained to the one that was read before it.
+fn fits(entry: &StoredEntry, last: Option<&StoredEntry>, forward: bool) -> bool {
+    let in_place = Header::decode(&entry.header).is_ok_and(|header| header.seq == entry.seq);
+    let chained = |earlier: &StoredEntry, later: &StoredEntry| hash::link(earlier.link, &later.header) == later.link;
+    in_place && last.is_none_or(|last| if forward { chained(last, entry) } else { chained(entry, last) })
 }

@@ -108,6 +108,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             limit: 1,
             direction: Direction::Backward,
             payloads: false,
+            unchecked: true,
             ..Read::range(self.state.id, head.saturating_add(1), u64::MAX)
         };
         let last = match self.ledger.read(beyond).await {
@@ -125,14 +126,23 @@ impl<'a, 'b> Walk<'a, 'b> {
         if after >= end {
             return Ok(None);
         }
-        let next = Read { limit: 1, payloads: false, ..Read::range(self.state.id, after.saturating_add(1), end) };
+        let next = Read {
+            limit: 1,
+            payloads: false,
+            unchecked: true,
+            ..Read::range(self.state.id, after.saturating_add(1), end)
+        };
         match self.ledger.read(next).await {
             Ok(entries) => Ok(entries.first().map(|entry| entry.seq)),
             // Something is there: the walk goes on and finds out where.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 let mut seq = after.saturating_add(1);
                 while seq <= end {
-                    match self.ledger.read(Read { payloads: false, ..Read::range(self.state.id, seq, seq) }).await {
+                    match self
+                        .ledger
+                        .read(Read { payloads: false, unchecked: true, ..Read::range(self.state.id, seq, seq) })
+                        .await
+                    {
                         Ok(entries) if entries.is_empty() => seq = seq.saturating_add(1),
                         Ok(_) => return Ok(Some(seq)),
                         Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Some(seq)),
@@ -148,7 +158,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// Walks over what is stored up to a seq.
     async fn page(&mut self, chain: &mut Chain, to: u64) -> Result<()> {
         let payloads = self.options.payloads.is_some();
-        let read = |from, to| Read { payloads, ..Read::range(self.state.id, from, to) };
+        let read = |from, to| Read { payloads, unchecked: true, ..Read::range(self.state.id, from, to) };
         match self.ledger.read(read(self.expected, to)).await {
             Ok(entries) => {
                 for entry in entries {
@@ -233,7 +243,8 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     /// The stored entry at a seq, if there is one that can be read.
     async fn stored(&self, seq: u64) -> Result<Option<StoredEntry>> {
-        match self.ledger.read(Read { payloads: false, ..Read::range(self.state.id, seq, seq) }).await {
+        match self.ledger.read(Read { payloads: false, unchecked: true, ..Read::range(self.state.id, seq, seq) }).await
+        {
             Ok(entries) => Ok(entries.into_iter().next()),
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
             Err(error) => Err(error),

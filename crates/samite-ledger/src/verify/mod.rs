@@ -138,7 +138,10 @@ async fn before_first(ledger: &dyn Ledger, state: &JournalState, fork_links: &Fo
     let links = match fork_links.get(&(parent, seq)) {
         Some(links) => links.clone(),
         // The parent was not verified, or ends before.
-        None => match ledger.read(crate::Read { payloads: false, ..crate::Read::range(parent, seq, seq) }).await {
+        None => match ledger
+            .read(crate::Read { payloads: false, unchecked: true, ..crate::Read::range(parent, seq, seq) })
+            .await
+        {
             Ok(entries) => match entries.first() {
                 Some(entry) => vec![entry.link],
                 None => return Ok(Before::NoForkPoint),

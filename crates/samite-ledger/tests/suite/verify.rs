@@ -4,8 +4,11 @@ use futures_lite::future::block_on;
 use proptest::prelude::*;
 use samite_ledger::testing::Tampering;
 use samite_ledger::verify::{Options, Progress, What, verify};
-use samite_ledger::{Append, Commit, JournalFilter, JournalKind, Ledger, MemoryLedger, NewEntry, NewJournal};
-use samite_model::{EntryId, EntryKind, Error, FamilyId, JournalId, KeyId, Position, Pseudonym, hash};
+use samite_ledger::{
+    Append, Commit, Direction, JournalFilter, JournalKind, Ledger, MemoryLedger, NewEntry, NewJournal, OpenOptions,
+    Read, SqliteLedger,
+};
+use samite_model::{EntryId, EntryKind, Error, ErrorKind, FamilyId, JournalId, KeyId, Position, Pseudonym, hash};
 use std::collections::BTreeSet;
 
 const OWNER: Pseudonym = Pseudonym([3; 16]);
@@ -34,7 +37,7 @@ fn entry(number: u64) -> NewEntry {
     }
 }
 
-fn make(ledger: &MemoryLedger, number: u8, parent: impl Into<Option<Position>>, entries: u64) {
+fn make(ledger: &dyn Ledger, number: u8, parent: impl Into<Option<Position>>, entries: u64) {
     let parent = parent.into();
     let new =
         NewJournal { id: journal(number), family: FamilyId([1; 16]), kind: JournalKind::Branch, owner: OWNER, parent };
@@ -49,17 +52,21 @@ fn at(number: u8, seq: u64) -> Position {
 
 /// Journal 1 has 1 to 40, journal 2 is forked at 20 and has 21 to 50, journal 3 at 35 of it and has 36 to 45; journal 4
 /// is an empty fork of journal 1 at 40.
+fn fill(ledger: &dyn Ledger) {
+    make(ledger, 1, None, 40);
+    make(ledger, 2, at(1, 20), 30);
+    make(ledger, 3, at(2, 35), 10);
+    make(ledger, 4, at(1, 40), 0);
+}
+
 fn family() -> MemoryLedger {
     let ledger = MemoryLedger::default();
-    make(&ledger, 1, None, 40);
-    make(&ledger, 2, at(1, 20), 30);
-    make(&ledger, 3, at(2, 35), 10);
-    make(&ledger, 4, at(1, 40), 0);
+    fill(&ledger);
     ledger
 }
 
 /// All findings, entry by entry.
-fn found(ledger: &MemoryLedger, page: usize) -> BTreeSet<(u8, u64, What)> {
+fn found(ledger: &dyn Ledger, page: usize) -> BTreeSet<(u8, u64, What)> {
     let mut check = |_: &_, header: &samite_model::Header, entry: &samite_ledger::StoredEntry| {
         let payload = entry.payload.as_deref().unwrap();
         if hash::commitment(&[0; 32], payload) == header.commitment {
@@ -81,7 +88,7 @@ fn found(ledger: &MemoryLedger, page: usize) -> BTreeSet<(u8, u64, What)> {
     found
 }
 
-/// The own entries of a journal of [`family`].
+/// The own entries of a journal of [`fill`].
 fn own(number: u8) -> std::ops::RangeInclusive<u64> {
     match number {
         1 => 1..=40,
@@ -262,4 +269,98 @@ fn messages_name_journal_and_range() {
          journal's head",
         ]
     );
+}
+
+/// The same damage, done to a database's rows behind its back.
+fn tamper_with_database(database: &rusqlite::Connection, number: u8, tampering: Tampering) {
+    let id = journal(number).0;
+    let row: i64 = database.query_row("SELECT row FROM journal WHERE id = ?1", [&id[..]], |row| row.get(0)).unwrap();
+    let place = |seq: u64| (row, i64::try_from(seq).unwrap());
+    let flip = |column: &str, seq: u64, bit: usize| {
+        let (select, update) = (
+            format!("SELECT {column} FROM entry WHERE journal = ?1 AND seq = ?2"),
+            format!("UPDATE entry SET {column} = ?3 WHERE journal = ?1 AND seq = ?2"),
+        );
+        let mut bytes: Vec<u8> = database.query_row(&select, place(seq), |row| row.get(0)).unwrap();
+        let bit = bit % (bytes.len() * 8);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let (row, seq) = place(seq);
+        assert_eq!(database.execute(&update, (row, seq, bytes)).unwrap(), 1);
+    };
+    let run = |sql: &str, seq: u64| assert!(database.execute(sql, place(seq)).unwrap() > 0, "{sql}");
+    match tampering {
+        Tampering::FlipHeader { seq, bit } => flip("header", seq, bit),
+        Tampering::FlipLink { seq, bit } => flip("link", seq, bit),
+        Tampering::FlipPayload { seq, bit } => flip("payload", seq, bit),
+        Tampering::Remove { seq } => run("DELETE FROM entry WHERE journal = ?1 AND seq = ?2", seq),
+        Tampering::Swap { a, b } if a == b => {}
+        Tampering::Swap { a, b } => {
+            run("UPDATE entry SET seq = -1 WHERE journal = ?1 AND seq = ?2", a);
+            let (row, a) = place(a);
+            let sql = "UPDATE entry SET seq = ?3 WHERE journal = ?1 AND seq = ?2";
+            assert_eq!(database.execute(sql, (row, place(b).1, a)).unwrap(), 1);
+            assert_eq!(database.execute(sql, (row, -1, place(b).1)).unwrap(), 1);
+        }
+        Tampering::Cut { after } => run("DELETE FROM entry WHERE journal = ?1 AND seq > ?2", after),
+        Tampering::MoveHead { seq } => run(
+            "UPDATE journal SET head_seq = ?2, head_link = (SELECT link FROM entry WHERE journal = ?1 AND seq = ?2) \
+             WHERE row = ?1",
+            seq,
+        ),
+        Tampering::FlipHeadLink { bit } => {
+            let sql = "SELECT head_link FROM journal WHERE row = ?1";
+            let mut bytes: Vec<u8> = database.query_row(sql, [row], |row| row.get(0)).unwrap();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            database.execute("UPDATE journal SET head_link = ?2 WHERE row = ?1", (row, bytes)).unwrap();
+        }
+        Tampering::MakeUnreadable { seq } => {
+            run("UPDATE entry SET link = x'00' WHERE journal = ?1 AND seq = ?2", seq);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn damage_to_a_database_is_found_and_named_exactly((number, tampering) in anywhere(), page in 1..60_usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let ledger = SqliteLedger::open(OpenOptions::new(&path).create()).unwrap();
+        fill(&ledger);
+        let database = rusqlite::Connection::open(&path).unwrap();
+        tamper_with_database(&database, number, tampering);
+        prop_assert_eq!(found(&ledger, page), expected(number, tampering));
+    }
+}
+
+#[test]
+fn a_checked_read_names_damage_and_returns_what_is_intact() {
+    for (tampering, code) in [
+        (Tampering::FlipHeader { seq: 10, bit: 300 }, "changed_entry"),
+        (Tampering::FlipHeader { seq: 10, bit: 40 }, "changed_entry"),
+        (Tampering::Swap { a: 10, b: 12 }, "changed_entry"),
+        (Tampering::Remove { seq: 10 }, "missing_entry"),
+        (Tampering::Cut { after: 9 }, "missing_entry"),
+        (Tampering::MakeUnreadable { seq: 10 }, "unreadable_entry"),
+    ] {
+        let memory = family();
+        memory.tamper(journal(1), tampering).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let database = SqliteLedger::open(OpenOptions::new(&path).create()).unwrap();
+        fill(&database);
+        tamper_with_database(&rusqlite::Connection::open(&path).unwrap(), 1, tampering);
+        for ledger in [&memory as &dyn Ledger, &database] {
+            let error = block_on(ledger.read(Read::range(journal(1), 1, 40))).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, code), "{tampering:?}: {error}");
+            assert!(error.message().contains(&format!("entry 10 of journal {}", journal(1))), "{error}");
+            assert_eq!(block_on(ledger.read(Read::range(journal(1), 1, 9))).unwrap().len(), 9);
+            let backward = Read { direction: Direction::Backward, limit: 9, ..Read::range(journal(1), 1, 9) };
+            assert_eq!(block_on(ledger.read(backward)).unwrap().len(), 9);
+            if !matches!(tampering, Tampering::Cut { .. }) {
+                assert_eq!(block_on(ledger.read(Read::range(journal(1), 13, 40))).unwrap().len(), 28);
+            }
+        }
+    }
 }
