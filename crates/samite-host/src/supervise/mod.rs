@@ -35,6 +35,8 @@ use std::time::Instant;
 
 /// The hidden first argument of a supervisor.
 const SUPERVISE: &str = "__supervise";
+/// A supervisor's argument when it is to make a control group.
+const GROUP: &str = "cgroup";
 /// The hidden first argument of what becomes the command.
 const EXEC: &str = "__exec";
 /// The variable that marks everything a supervisor started.

@@ -2,8 +2,8 @@
 
 use super::capture::{Collected, Echo, collect};
 use super::wire::{self, Go, Message};
-use super::{Capture, Cgroup, Exit, Output, Recorded, SUPERVISE, cgroup, end_or_find, spawner};
-use crate::process::{self, Identity};
+use super::{Capture, Cgroup, Exit, GROUP, Output, Recorded, SUPERVISE, cgroup, end_or_find, spawner};
+use crate::process;
 use samite_model::{Error, Result};
 use std::ffi::OsString;
 use std::io;
@@ -126,7 +126,8 @@ pub fn spawn(options: SuperviseOptions) -> Result<Supervised> {
     }
     let (socket, theirs) = UnixStream::pair().map_err(|error| failed("gets no socket", error))?;
     let mut command = Command::new(&options.program);
-    command.arg(SUPERVISE).arg(std::process::id().to_string()).current_dir("/");
+    command.arg(SUPERVISE).arg(std::process::id().to_string());
+    command.arg(if options.cgroup == Cgroup::No { "" } else { GROUP }).current_dir("/");
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawner::spawn(command)
         .map_err(|error| failed(&format!("cannot be started from {}", options.program.display()), error))?;
@@ -141,32 +142,23 @@ pub fn spawn(options: SuperviseOptions) -> Result<Supervised> {
         go: None,
         outputs,
     };
-    if let Err(error) = supervised.expect_ready() {
-        // Whatever that program is, it does not know its part.
-        supervised.child.as_mut().map(Child::kill);
-        return Err(failed("did not get ready", error));
-    }
-    let group = make_group(options.cgroup, &supervised.recorded.supervisor)?;
-    supervised.recorded.cgroup.clone_from(&group);
-    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    env.extend(options.env);
-    supervised.go =
-        Some(Go { argv: options.argv, env, cwd: options.cwd, cgroup: group, sign_of_life: options.sign_of_life });
-    Ok(supervised)
-}
-
-fn make_group(wanted: Cgroup, supervisor: &Identity) -> Result<Option<PathBuf>> {
-    if wanted == Cgroup::No {
-        return Ok(None);
-    }
-    match cgroup::make(&format!("samite-{}-{}", supervisor.pid, supervisor.start_time)) {
-        Ok(group) => Ok(Some(group)),
-        Err(_) if wanted == Cgroup::Auto => Ok(None),
+    match supervised.expect_ready() {
+        Ok((None, why)) if options.cgroup == Cgroup::Yes => {
+            let message = format!("no control group can be made for the command: {why}");
+            let hint = "let samite decide, or run it as a systemd user unit";
+            return Err(Error::unavailable("no_cgroup", message).hint(hint));
+        }
+        Ok((group, _)) => supervised.recorded.cgroup = group,
         Err(error) => {
-            let message = format!("no control group can be made for the command: {error}");
-            Err(Error::unavailable("no_cgroup", message).hint("let samite decide, or run it as a systemd user unit"))
+            // Whatever that program is, it does not know its part.
+            supervised.child.as_mut().map(Child::kill);
+            return Err(failed("did not get ready", error));
         }
     }
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    env.extend(options.env);
+    supervised.go = Some(Go { argv: options.argv, env, cwd: options.cwd, sign_of_life: options.sign_of_life });
+    Ok(supervised)
 }
 
 fn read(from: Option<impl io::Read + Send + 'static>, capture: Capture, echo: Echo) -> Reading {
@@ -236,12 +228,13 @@ impl Supervised {
         Ok(Finished { end, stdout: stdout.take(), stderr: stderr.take() })
     }
 
-    fn expect_ready(&self) -> io::Result<()> {
+    /// The control group of a supervisor that is ready, or why it has none.
+    fn expect_ready(&self) -> io::Result<(Option<PathBuf>, String)> {
         self.socket.set_read_timeout(Some(PATIENCE))?;
         let message = wire::receive(&self.socket)?;
         self.socket.set_read_timeout(None)?;
         match message {
-            Some(Message::Ready) => Ok(()),
+            Some(Message::Ready { cgroup, no_cgroup }) => Ok((cgroup, no_cgroup)),
             _ => Err(io::Error::other("it ended")),
         }
     }

@@ -2,10 +2,11 @@
 
 use super::life::Signing;
 use super::wire::{self, Go, Message};
-use super::{EXEC, Exit, MARK, SIGN_OF_LIFE_EVERY, cgroup, monotonic, table};
-use crate::process;
+use super::{EXEC, Exit, GROUP, MARK, SIGN_OF_LIFE_EVERY, cgroup, monotonic, table};
+use crate::process::{self, Identity};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, set_child_subreaper, set_parent_process_death_signal, setsid, waitpid,
+    Pid, Signal, WaitOptions, getpid, getppid, set_child_subreaper, set_parent_process_death_signal, setsid, wait,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -14,7 +15,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -32,16 +33,21 @@ enum Event {
     Said(Message),
 }
 
-/// Arguments: the parent's pid. The socket to the parent is the standard input.
+/// Arguments: the parent's pid, and whether there is to be a control group. The socket to the parent is the standard
+/// input.
 pub(super) fn main(arguments: &[OsString]) -> ExitCode {
     // Every failure here is before the go, so nothing was done; the parent sees the socket close.
-    match arguments.first().and_then(|parent| parent.to_str()) {
-        Some(parent) => supervise(parent).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
-        None => ExitCode::FAILURE,
+    let [parent, wants_group] = arguments else { return ExitCode::FAILURE };
+    let mut group = None;
+    let done = supervise(&parent.to_string_lossy(), wants_group == GROUP, &mut group);
+    // Whoever made it removes it; recovery does when the supervisor was killed.
+    if let Some(group) = &group {
+        cgroup::remove(group);
     }
+    done.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-fn supervise(parent: &str) -> io::Result<()> {
+fn supervise(parent: &str, wants_group: bool, group: &mut Option<PathBuf>) -> io::Result<()> {
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD])?;
     set_parent_process_death_signal(Some(Signal::TERM))?;
     // A parent that died before the line above sends no signal.
@@ -52,7 +58,14 @@ fn supervise(parent: &str) -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let events = listen(signals, socket.try_clone()?)?;
-    wire::send(&socket, &Message::Ready)?;
+    let mut no_group = String::new();
+    if wants_group {
+        match make_group() {
+            Ok(made) => *group = Some(made),
+            Err(error) => no_group = error.to_string(),
+        }
+    }
+    wire::send(&socket, &Message::Ready { cgroup: group.clone(), no_cgroup: no_group })?;
     let go = loop {
         match events.recv() {
             Ok(Event::Said(Message::Go(go))) => break go,
@@ -63,23 +76,28 @@ fn supervise(parent: &str) -> io::Result<()> {
     let mut signing = Signing::open(go.sign_of_life.as_deref());
     signing.renew();
     let started = monotonic();
-    let command = match start(&go) {
+    let group = group.as_deref();
+    let command = match start(&go, group) {
         Ok(command) => command,
-        Err(error) => {
-            remove_group(go.cgroup.as_deref());
-            return wire::send(&socket, &Message::NotStarted(error.to_string()));
-        }
+        Err(error) => return wire::send(&socket, &Message::NotStarted(error.to_string())),
     };
     if let Ok(identity) = process::of(command.as_raw_nonzero().get().cast_unsigned()) {
         signing.started(&identity);
     }
-    let group = go.cgroup.as_deref();
     let (exit, patient) = attend(command, &events, &signing, group);
     let duration = monotonic() - started;
     signing.ended(exit, duration);
     let left_behind = end_descendants(group, if patient { GRACE } else { Duration::ZERO }, &events, &signing);
-    remove_group(group);
     wire::send(&socket, &Message::Ended { exit, duration, left_behind })
+}
+
+fn make_group() -> io::Result<PathBuf> {
+    let own = current()?;
+    cgroup::make(&format!("samite-{}-{}", own.pid, own.start_time))
+}
+
+fn current() -> io::Result<Identity> {
+    process::current().map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// Turns signals and the parent's words into one sequence of events.
@@ -106,11 +124,11 @@ fn listen(mut signals: Signals, socket: UnixStream) -> io::Result<Receiver<Event
 }
 
 /// Starts the command from this, the main thread, which lasts: the command's death signal follows it.
-fn start(go: &Go) -> io::Result<Pid> {
-    let own = process::current().map_err(|error| io::Error::other(error.to_string()))?;
+fn start(go: &Go, group: Option<&Path>) -> io::Result<Pid> {
+    let own = current()?;
     let mut command = Command::new("/proc/self/exe");
     command.arg(EXEC).arg(own.pid.to_string());
-    command.arg(go.cgroup.as_deref().unwrap_or(Path::new("")));
+    command.arg(group.unwrap_or(Path::new("")));
     command.args(&go.argv).current_dir(&go.cwd).env_clear();
     command.envs(go.env.iter().map(|(name, value)| (name, value)));
     command.env(MARK, super::mark_value(&own)).stdin(Stdio::null());
@@ -149,7 +167,7 @@ fn attend(command: Pid, events: &Receiver<Event>, signing: &Signing, group: Opti
 /// Reaps whatever has ended; how the command ended, if it is among them.
 fn reap(command: Pid) -> Option<Exit> {
     let mut found = None;
-    while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+    while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
         if pid == command {
             found = Some(match (status.exit_status(), status.terminating_signal()) {
                 (Some(code), _) => Exit::Code(code),
@@ -160,6 +178,17 @@ fn reap(command: Pid) -> Option<Exit> {
     found
 }
 
+/// Reaps whatever has ended; whether there are children left.
+fn reap_all() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
 /// Ends every descendant and returns how many there were. Comes back only when none is left.
 fn end_descendants(group: Option<&Path>, grace: Duration, events: &Receiver<Event>, signing: &Signing) -> u32 {
     let mut seen = HashSet::new();
@@ -167,11 +196,12 @@ fn end_descendants(group: Option<&Path>, grace: Duration, events: &Receiver<Even
     let (mut asked, mut killing) = (false, grace.is_zero());
     let mut pause = Duration::from_millis(1);
     loop {
-        while waitpid(None, WaitOptions::NOHANG).is_ok_and(|reaped| reaped.is_some()) {}
-        let rows = descendants();
-        if rows.is_empty() {
+        // Every orphan below becomes our child, so who has no child has no descendant. The process table cannot tell
+        // that: whoever forks and exits while it is read is missed, with the child.
+        if !reap_all() {
             return u32::try_from(seen.len()).unwrap_or(u32::MAX);
         }
+        let rows = descendants();
         seen.extend(rows.iter().map(|row| (row.pid, row.start_time)));
         killing = killing || monotonic() >= deadline;
         if killing {
@@ -204,10 +234,4 @@ fn kill_descendants(group: Option<&Path>) {
         cgroup::kill(group).ok();
     }
     signal_descendants(Signal::KILL);
-}
-
-fn remove_group(group: Option<&Path>) {
-    if let Some(group) = group {
-        cgroup::remove(group);
-    }
 }

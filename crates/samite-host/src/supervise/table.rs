@@ -51,15 +51,25 @@ pub(crate) fn row(pid: u32) -> Option<Row> {
     parse(&read(&format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Every process that can be seen.
+/// Every process that can be seen. A process that forks and exits while the table is read shows neither itself nor its
+/// child, so the list is read again until it brings nobody new, or that has happened often enough: on a busy machine
+/// somebody always is.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
 pub(crate) fn all() -> io::Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for entry in std::fs::read_dir("/proc")? {
-        if let Some(row) = entry?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(row) {
-            rows.push(row);
+    const ROUNDS: usize = 8;
+    let (mut rows, mut seen) = (Vec::new(), HashSet::new());
+    for _ in 0..ROUNDS {
+        let before = seen.len();
+        for entry in std::fs::read_dir("/proc")? {
+            let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if seen.insert(pid) {
+                rows.extend(row(pid));
+            }
+        }
+        if seen.len() == before {
+            break;
         }
     }
     Ok(rows)

@@ -14,7 +14,12 @@ const LONGEST: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Message {
     /// Supervisor: it is in its own session and reaps its descendants.
-    Ready,
+    Ready {
+        /// The control group that it made.
+        cgroup: Option<PathBuf>,
+        /// Why it made none although it was to, in words.
+        no_cgroup: String,
+    },
     /// Parent: its identity is durable; start the command.
     Go(Go),
     /// Supervisor: the command could not be started.
@@ -38,7 +43,6 @@ pub(super) struct Go {
     pub(super) argv: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) cwd: PathBuf,
-    pub(super) cgroup: Option<PathBuf>,
     pub(super) sign_of_life: Option<PathBuf>,
 }
 
@@ -50,8 +54,10 @@ const STOP: u8 = 5;
 
 /// Sends a message.
 pub(super) fn send(mut to: impl Write, message: &Message) -> io::Result<()> {
+    let path =
+        |path: &Option<PathBuf>| path.as_ref().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default();
     let (tag, fields): (u8, Vec<Vec<u8>>) = match message {
-        Message::Ready => (READY, vec![]),
+        Message::Ready { cgroup, no_cgroup } => (READY, vec![path(cgroup), no_cgroup.clone().into_bytes()]),
         Message::Stop => (STOP, vec![]),
         Message::NotStarted(why) => (NOT_STARTED, vec![why.clone().into_bytes()]),
         Message::Ended { exit, duration, left_behind } => {
@@ -64,11 +70,9 @@ pub(super) fn send(mut to: impl Write, message: &Message) -> io::Result<()> {
             (ENDED, fields.iter().map(|field| field.to_le_bytes().to_vec()).collect())
         }
         Message::Go(go) => {
-            let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.as_os_str().as_bytes().to_vec());
             let mut fields = vec![
                 go.cwd.as_os_str().as_bytes().to_vec(),
-                path(&go.cgroup).unwrap_or_default(),
-                path(&go.sign_of_life).unwrap_or_default(),
+                path(&go.sign_of_life),
                 (go.argv.len() as u64).to_le_bytes().to_vec(),
             ];
             fields.extend(go.argv.iter().map(|argument| argument.as_bytes().to_vec()));
@@ -123,8 +127,12 @@ pub(super) fn receive(mut from: impl Read) -> io::Result<Option<Message>> {
 
 fn parse(tag: u8, fields: Vec<Vec<u8>>) -> Option<Message> {
     let mut fields = fields.into_iter();
+    let some = |path: PathBuf| (!path.as_os_str().is_empty()).then_some(path);
     Some(match tag {
-        READY => Message::Ready,
+        READY => Message::Ready {
+            cgroup: some(OsString::from_vec(fields.next()?).into()),
+            no_cgroup: String::from_utf8_lossy(&fields.next()?).into_owned(),
+        },
         STOP => Message::Stop,
         NOT_STARTED => Message::NotStarted(String::from_utf8_lossy(&fields.next()?).into_owned()),
         ENDED => {
@@ -137,15 +145,14 @@ fn parse(tag: u8, fields: Vec<Vec<u8>>) -> Option<Message> {
         }
         GO => {
             let mut path = || Some(PathBuf::from(OsString::from_vec(fields.next()?)));
-            let (cwd, cgroup, sign_of_life) = (path()?, path()?, path()?);
-            let some = |path: PathBuf| (!path.as_os_str().is_empty()).then_some(path);
+            let (cwd, sign_of_life) = (path()?, path()?);
             let count = usize::try_from(u64::from_le_bytes(fields.next()?.try_into().ok()?)).ok()?;
             let argv: Vec<OsString> = fields.by_ref().take(count).map(OsString::from_vec).collect();
             let mut env = Vec::new();
             while let Some(name) = fields.next() {
                 env.push((OsString::from_vec(name), OsString::from_vec(fields.next()?)));
             }
-            Message::Go(Go { argv, env, cwd, cgroup: some(cgroup), sign_of_life: some(sign_of_life) })
+            Message::Go(Go { argv, env, cwd, sign_of_life: some(sign_of_life) })
         }
         _ => return None,
     })
@@ -172,7 +179,9 @@ mod tests {
 
     #[test]
     fn messages_arrive_as_they_were_sent() {
-        round_trip(&Message::Ready);
+        for cgroup in [None, Some(PathBuf::from("/sys/fs/cgroup/samite-1-2"))] {
+            round_trip(&Message::Ready { cgroup, no_cgroup: "not ours".to_owned() });
+        }
         round_trip(&Message::Stop);
         round_trip(&Message::NotStarted("no such directory".to_owned()));
         for exit in [Exit::Code(0), Exit::Code(255), Exit::Signal(9)] {
@@ -186,14 +195,13 @@ mod tests {
         fn any_command_arrives(
             argv in proptest::collection::vec(proptest::collection::vec(1u8.., 0..9), 1..5),
             env in proptest::collection::vec((proptest::collection::vec(1u8.., 1..9), proptest::collection::vec(1u8.., 0..9)), 0..5),
-            cgroup in proptest::option::of("/[a-z]{1,9}"),
+            life in proptest::option::of("/[a-z]{1,9}"),
         ) {
             round_trip(&Message::Go(Go {
                 argv: argv.into_iter().map(OsString::from_vec).collect(),
                 env: env.into_iter().map(|(a, b)| (OsString::from_vec(a), OsString::from_vec(b))).collect(),
                 cwd: "/work".into(),
-                cgroup: cgroup.map(PathBuf::from),
-                sign_of_life: None,
+                sign_of_life: life.map(PathBuf::from),
             }));
         }
 

@@ -155,6 +155,26 @@ fn a_parent_killed_during_takes_every_descendant_along() {
 }
 
 #[test]
+fn a_storm_of_forks_is_ended_to_the_last() {
+    // Whoever leaves its session, forks and exits is the hardest to see.
+    let storm = "while :; do (setsid sh -c 'sleep 600 & sleep 600' &); sh -c 'sleep 600 & sleep 600 & wait' & sleep 0.001; done";
+    for round in 0..12 {
+        let dir = tempfile::tempdir().unwrap();
+        let mut parent = Parent::start(dir.path(), round % 2 == 1, storm);
+        parent.go();
+        let enough = 3 * (round + 1);
+        until(
+            "the storm is on",
+            || matches!(find(&parent.recorded).unwrap(), Standing::StillRunning(found) if found.len() > enough),
+        );
+        parent.kill();
+        until("the supervisor ends", || parent.recorded.supervisor.liveness() == Liveness::Gone);
+        assert_eq!(find(&parent.recorded).unwrap(), Standing::Ended, "round {round}");
+        assert!(parent.recorded.cgroup.is_none_or(|group| !group.exists()));
+    }
+}
+
+#[test]
 fn a_process_group_killed_as_a_whole_takes_every_descendant_along() {
     let dir = tempfile::tempdir().unwrap();
     let mut parent = Parent::start(dir.path(), false, HIDERS);
