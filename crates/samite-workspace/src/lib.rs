@@ -2,14 +2,16 @@
 //!
 //! [`snapshot`] makes a tree of a directory and hands back what its caller must commit together with the entry that
 //! names it; [`restore`] puts a tree back, path by path, and loses nothing that samite did not write; [`Tree`] reads.
-//! Collection takes away what no root reaches, beside writers that it never stops.
+//! [`collect`] takes away what no root reaches, beside writers that it never stops.
 //!
 //! All of it runs in the threads that call it, and in threads that it starts and joins.
 
 mod assemble;
 mod cache;
+mod collect;
 mod content;
 mod output;
+mod payload;
 mod restore;
 mod rules;
 mod scan;
@@ -21,7 +23,9 @@ mod system;
 mod tree;
 
 pub use cache::CacheState;
+pub use collect::{CollectOptions, Collected, Root, collect, preview, reachable};
 pub use output::INLINE_LIMIT;
+pub use payload::{StoredPayload, read_payload, store_payload};
 pub use restore::{
     PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore, remove_leftovers, restore,
 };

@@ -35,7 +35,6 @@ impl Embedded {
         let relative = self.home().strip_prefix(self.directory()).map(Path::to_path_buf).unwrap_or_default();
         let home = to.join(relative);
         files::create_private_dir(&home)?;
-        files::create_private_dir(&home.join("keys"))?;
         files::create_private_dir(&home.join("packs"))?;
         // The ledger is copied first, so that every pack it names was there before the packs are copied. A pin keeps
         // collection from taking one away in between.
@@ -66,16 +65,8 @@ impl Embedded {
 
     async fn copy(&self, home: &Path) -> Result<(usize, u64)> {
         self.ledger().backup_to(home.join("ledger.db")).await?;
+        self.keys().back_up(&home.join("keys"))?;
         let mut bytes = 0;
-        for name in files::list(&self.home().join("keys"))? {
-            let from = self.home().join("keys").join(&name);
-            if files::is_temporary(&name) {
-                continue;
-            }
-            let content = files::read(&from)?;
-            bytes += content.len() as u64;
-            files::write_atomic(&home.join("keys").join(&name), &content, files::PRIVATE_FILE)?;
-        }
         let target = FilePackStore::open(&home.join("packs"))?;
         let packs = &self.store().core.0.packs;
         let mut count = 0;

@@ -3,14 +3,16 @@
 use crate::client::Client;
 use crate::log::Entry;
 use crate::payload::SessionCreated;
-use crate::views::{IndexHash, Projection};
+use crate::views::{self, IndexHash, Projection};
 use samite_blocks::PackStore;
 use samite_host::{Clock, Random};
-use samite_keys::{Keyring, Subject};
-use samite_ledger::{BlockIndex, JournalState, Ledger, NewEntry, StoredEntry};
+use samite_keys::{Body, Keyring, SealedPayload, Subject};
+use samite_ledger::{BlockIndex, Commit, JournalState, Ledger, NewEntry, StoredEntry};
+use samite_model::hash::CommitmentHasher;
 use samite_model::{
     EntryId, EntryKind, Error, FamilyId, Header, JournalId, Position, Principal, Pseudonym, Result, limits,
 };
+use samite_workspace::{read_payload, store_payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -68,6 +70,9 @@ impl Store {
     }
 }
 
+/// A payload in blocks of up to so many bytes is read with its entry: 64 MiB.
+const LOADED: u64 = 64 << 20;
+
 /// The backends, with what the fabric does to them everywhere.
 pub(crate) struct Core(pub(crate) Backends);
 
@@ -120,7 +125,43 @@ impl Core {
     pub(crate) fn seal(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
         limits::check_payload(draft.payload.len() as u64)?;
         let sealed = self.0.keys.seal_payload(author.subject.pseudonym, journal, draft.id, &draft.payload)?;
-        Ok(NewEntry {
+        Ok(self.new_entry(author, draft, sealed))
+    }
+
+    /// Seals a draft for a journal; a payload that is too large for it goes to blocks, which become part of the commit.
+    pub(crate) fn seal_into(
+        &self,
+        journal: JournalId,
+        author: &Author,
+        mut draft: Draft,
+        commit: &mut Commit,
+    ) -> Result<NewEntry> {
+        if draft.payload.len() as u64 <= limits::INLINE_PAYLOAD {
+            return self.seal(journal, author, draft);
+        }
+        limits::check_payload(draft.payload.len() as u64)?;
+        let owner = author.subject.pseudonym;
+        let mut salt = [0; 32];
+        self.0.random.fill(&mut salt)?;
+        let mut hasher = CommitmentHasher::new(&salt);
+        let stored =
+            store_payload(&self.blocks(), owner, &mut draft.payload.as_slice(), &mut |bytes| hasher.update(bytes))?;
+        let sealed = self.0.keys.seal_block_list(
+            owner,
+            journal,
+            draft.id,
+            &salt,
+            hasher.finish(),
+            stored.length,
+            &stored.blocks,
+        )?;
+        stored.parts.add_to(commit);
+        draft.views.rows.push(views::large_payload());
+        Ok(self.new_entry(author, draft, sealed))
+    }
+
+    fn new_entry(&self, author: &Author, draft: Draft, sealed: SealedPayload) -> NewEntry {
+        NewEntry {
             id: draft.id,
             kind: draft.kind,
             epoch: author.epoch,
@@ -133,24 +174,32 @@ impl Core {
             payload: sealed.bytes,
             rows: draft.views.rows,
             registers: draft.views.registers,
-        })
+        }
     }
 
     /// Opens a stored entry.
     pub(crate) fn open(&self, journal: JournalId, stored: &StoredEntry) -> Result<Entry> {
         let header = Header::decode(&stored.header)
             .map_err(|error| error.context(format!("journal {journal}, seq {}", stored.seq)))?;
+        let name = |error: Error| error.context(format!("journal {journal}, seq {}", stored.seq));
+        let mut blocks = Vec::new();
         let payload = match &stored.payload {
-            Some(sealed) => Some(
-                self.0
-                    .keys
-                    .open_payload(&header, journal, sealed)
-                    .and_then(samite_keys::OpenPayload::into_inline)
-                    .map_err(|error| error.context(format!("journal {journal}, seq {}", stored.seq)))?,
-            ),
+            Some(sealed) => match self.0.keys.open_payload(&header, journal, sealed).map_err(name)?.body {
+                Body::Inline(payload) => Some(payload),
+                Body::Blocks(list) => {
+                    blocks = list;
+                    if header.length <= LOADED {
+                        let mut bytes = Vec::new();
+                        read_payload(&self.blocks(), header.owner, &blocks, &mut bytes).map_err(name)?;
+                        Some(bytes)
+                    } else {
+                        None
+                    }
+                }
+            },
             None => None,
         };
-        Ok(Entry { position: Position { journal, seq: stored.seq }, header, link: stored.link, payload })
+        Ok(Entry { position: Position { journal, seq: stored.seq }, header, link: stored.link, payload, blocks })
     }
 
     /// Hashes strings for one subject within one family.

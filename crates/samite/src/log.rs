@@ -3,7 +3,7 @@
 use crate::core::{Core, Segment, from_json};
 use crate::payload::{Event, is_event};
 use samite_ledger::{Direction, Read};
-use samite_model::{EntryKind, Error, Header, Link, Position, Result};
+use samite_model::{BlockId, EntryKind, Error, Header, Link, Position, Result};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -16,8 +16,10 @@ pub struct Entry {
     pub header: Header,
     /// Its link.
     pub link: Link,
-    /// Its payload; `None` when it was erased or not asked for.
+    /// Its payload; `None` when it was erased, not asked for, or so large that it is in `blocks` only.
     pub payload: Option<Vec<u8>>,
+    /// The blocks of a payload that is too large for its journal.
+    pub blocks: Vec<BlockId>,
 }
 
 impl Entry {

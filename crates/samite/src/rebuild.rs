@@ -27,7 +27,10 @@ impl Core {
             from = last.seq + 1;
             for stored in &page {
                 let entry = self.open(journal.id, stored)?;
-                let projection = self.project(journal, &entry, &mut steps).await?;
+                let mut projection = self.project(journal, &entry, &mut steps).await?;
+                if !entry.blocks.is_empty() {
+                    projection.rows.push(views::large_payload());
+                }
                 rows.extend(projection.rows.into_iter().map(|row| (stored.seq, row)));
                 for change in projection.registers {
                     match change {

@@ -5,7 +5,10 @@ use crate::core::Store;
 use samite_keys::{Body, check_commitment};
 use samite_ledger::verify::{Finding, Options, Progress, verify};
 use samite_ledger::{Generation, JournalFilter, JournalState, StoredEntry};
-use samite_model::{ErrorKind, Header, JournalId, Result};
+use samite_model::hash::CommitmentHasher;
+use samite_model::{Error, ErrorKind, Header, JournalId, Result};
+use samite_workspace::read_payload;
+use std::io::Write;
 
 /// What a verification saw.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +89,28 @@ impl Core {
         };
         match &opened.body {
             Body::Inline(payload) => check_commitment(&opened.salt, payload, header.commitment),
-            Body::Blocks(_) => Ok(()),
+            Body::Blocks(blocks) => {
+                let mut hasher = Hashing(CommitmentHasher::new(&opened.salt));
+                read_payload(&self.blocks(), header.owner, blocks, &mut hasher)?;
+                if hasher.0.finish() == header.commitment {
+                    return Ok(());
+                }
+                Err(Error::corrupt("commitment_mismatch", "the payload in blocks is not the one that was committed to"))
+            }
         }
+    }
+}
+
+/// Hashes what is written to it.
+struct Hashing(CommitmentHasher);
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

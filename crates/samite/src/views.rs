@@ -25,8 +25,10 @@ pub(crate) mod row {
     pub(crate) const SESSION_KEY: u16 = 6;
     /// A caller's key of a branch; value = branch id (control journal).
     pub(crate) const BRANCH_KEY: u16 = 7;
+    /// A payload in blocks: collection keeps what it names.
+    pub(crate) const LARGE: u16 = 8;
     /// Every kind.
-    pub(crate) const ALL: [u16; 7] = [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY];
+    pub(crate) const ALL: [u16; 8] = [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE];
 }
 
 /// Register kinds. Codes are permanent.
@@ -315,6 +317,11 @@ pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
 /// A workspace in use by a branch (control journal).
 pub(crate) fn workspace_attached(attached: &WorkspaceAttached) -> Projection {
     Projection::default().set(register::WORKSPACE, *attached.workspace.as_bytes(), attached.branch.as_bytes().to_vec())
+}
+
+/// A payload in blocks.
+pub(crate) fn large_payload() -> NewRow {
+    NewRow { kind: row::LARGE, hash: [0; 16], value: Vec::new() }
 }
 
 /// A principal is known.

@@ -241,7 +241,7 @@ impl Writer {
         let author = self.author();
         let entries = drafts
             .into_iter()
-            .map(|draft| self.core().seal(self.branch, &author, draft))
+            .map(|draft| self.core().seal_into(self.branch, &author, draft, &mut commit))
             .collect::<Result<Vec<_>>>()?;
         commit.guards.insert(0, Guard::Epoch { journal: self.branch, epoch: self.epoch });
         commit.appends.insert(0, Append { journal: self.branch, entries });

@@ -6,10 +6,11 @@ mod feed;
 mod read;
 mod work;
 
+pub(crate) use chunker::{Chunker, LARGEST};
+
 use crate::scan::{FileRef, Scanned, Special, State};
 use crate::store::Store;
 use crate::system::Stamp;
-use chunker::Chunker;
 use feed::feed;
 use rustix::fd::OwnedFd;
 use samite_keys::Domain;
@@ -143,7 +144,7 @@ fn read_files(
         let (done, results) = sync_channel::<(u64, Result<Done>)>(workers * 2);
         // Receivers are owned by those who use them, so that whoever ends first lets the others end.
         let waiting = std::sync::Arc::new(Mutex::new(waiting));
-        scope.spawn(move || feed(top, scanned, files, &chunker, &jobs));
+        scope.spawn(move || feed(top, scanned, files, chunker, &jobs));
         for _ in 0..workers {
             let (waiting, done) = (std::sync::Arc::clone(&waiting), done.clone());
             scope.spawn(move || work(&mut Worker::new(store, top, scanned, claimed, stores), &waiting, &done));

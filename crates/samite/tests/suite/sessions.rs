@@ -1,6 +1,6 @@
 //! Sessions and their logs.
 
-use crate::support::{World, event, run};
+use crate::support::{Place, World, event, run};
 use samite::{NewEvent, NewSession, ReadOptions, WriterOptions};
 use samite_model::{EntryKind, ErrorKind};
 
@@ -94,5 +94,34 @@ fn kinds_and_ranges_select() {
         assert_eq!(seqs(ReadOptions { kinds: vec![EntryKind::EVENT], ..Default::default() }).await, [2, 4, 6]);
         assert_eq!(seqs(ReadOptions { from: 2, to: Some(4), ..Default::default() }).await, [2, 3, 4]);
         assert_eq!(seqs(ReadOptions { from: 4, backward: true, ..Default::default() }).await, [6, 5, 4]);
+    });
+}
+
+#[test]
+fn a_payload_too_large_for_its_journal_goes_to_blocks_and_what_is_repeated_is_stored_once() {
+    let place = Place::new();
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = client.create_session(NewSession::default()).await.unwrap();
+        let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        let mut noise: Vec<u8> = (0..1_500_000u32)
+            .flat_map(|number| number.wrapping_mul(2_654_435_761).rotate_left(7).to_be_bytes())
+            .collect();
+        let event =
+            |body: &[u8]| NewEvent { body: body.to_vec(), dedupe: Some(format!("{}", body.len())), ..event("") };
+        writer.append(event(&noise)).await.unwrap();
+        let before = store.status(&client).await.unwrap().pack_bytes;
+        noise.extend_from_slice(b"and a little more");
+        let second = writer.append(event(&noise)).await.unwrap();
+        let after = store.status(&client).await.unwrap().pack_bytes;
+        assert!(after - before < 5 << 20, "{before} {after}");
+        let again = writer.append(event(&noise)).await.unwrap();
+        assert_eq!((again.duplicate, again.position), (true, second.position));
+        let entries = writer.read(ReadOptions::default()).await.unwrap().all().await.unwrap();
+        assert!(entries[1].event().unwrap().body == noise);
+        let verified = store.store().verify(false, None).await.unwrap();
+        assert!(verified.findings.is_empty(), "{:?}", verified.findings);
+        assert!(verified.stale_views.is_empty());
     });
 }

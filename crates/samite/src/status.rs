@@ -1,0 +1,102 @@
+//! What a store holds and what each branch costs.
+
+use crate::branch::{Branch, Lifetime};
+use crate::client::Client;
+use crate::embedded::Embedded;
+use crate::log::{ReadOptions, Reader};
+use crate::payload::TreeRecorded;
+use crate::session::SessionInfo;
+use crate::views::register;
+use samite_ledger::{BlockIndex, Ledger, Statistics};
+use samite_model::{EntryKind, Position, Result};
+
+/// What a store holds.
+#[derive(Clone, Debug)]
+pub struct StoreStatus {
+    /// The ledger's sizes.
+    pub ledger: Statistics,
+    /// How many packs there are.
+    pub packs: usize,
+    /// How many bytes they have.
+    pub pack_bytes: u64,
+    /// The sessions that the principal may see.
+    pub sessions: Vec<SessionStatus>,
+}
+
+/// What a session holds.
+#[derive(Clone, Debug)]
+pub struct SessionStatus {
+    /// The session.
+    pub session: SessionInfo,
+    /// Its branches with what they cost.
+    pub branches: Vec<BranchStatus>,
+}
+
+/// What a branch holds and costs.
+#[derive(Clone, Debug)]
+pub struct BranchStatus {
+    /// The branch.
+    pub branch: Branch,
+    /// How many entries it has of its own.
+    pub entries: u64,
+    /// The bytes of its own entries.
+    pub log_bytes: u64,
+    /// The bytes that its own checkpoints added when they were taken.
+    pub tree_bytes: u64,
+    /// Steps without an outcome: running, or in doubt.
+    pub open_steps: usize,
+}
+
+impl BranchStatus {
+    /// Whether it could be given up: it is not current.
+    pub fn is_current(&self) -> bool {
+        self.branch.lifetime == Lifetime::Current
+    }
+}
+
+impl Embedded {
+    /// What the store holds, as a client sees it.
+    ///
+    /// # Errors
+    /// `corrupt` when something cannot be read.
+    pub async fn status(&self, client: &Client) -> Result<StoreStatus> {
+        let packs = self.ledger().packs().await?;
+        let mut sessions = Vec::new();
+        for session in client.sessions().await? {
+            let session = session?;
+            let mut branches = Vec::new();
+            for branch in client.branches(session.id).await? {
+                branches.push(self.branch_status(client, branch).await?);
+            }
+            sessions.push(SessionStatus { session, branches });
+        }
+        Ok(StoreStatus {
+            ledger: self.ledger().statistics().await?,
+            packs: packs.len(),
+            pack_bytes: packs.iter().map(|pack| pack.size).sum(),
+            sessions,
+        })
+    }
+
+    async fn branch_status(&self, client: &Client, branch: Branch) -> Result<BranchStatus> {
+        let fork = branch.forked_at.map_or(0, |at| at.seq);
+        let size = self.ledger().journal_size(branch.id, fork).await?;
+        let (_, registers) = self.ledger().registers(branch.id).await?;
+        let mut tree_bytes = 0;
+        if branch.head > fork {
+            let options = ReadOptions { from: fork + 1, kinds: vec![EntryKind::TREE], ..ReadOptions::default() };
+            let head = Position { journal: branch.id, seq: branch.head };
+            for entry in Reader::new(client.core.clone(), head, options).await?.all().await? {
+                let tree: TreeRecorded = entry.json()?;
+                tree_bytes += tree.report.get("new_bytes").and_then(serde_json::Value::as_u64).unwrap_or(0);
+            }
+        }
+        Ok(BranchStatus {
+            entries: size.entries,
+            log_bytes: size.bytes,
+            tree_bytes,
+            open_steps: registers.iter().filter(|entry| entry.kind == register::OPEN_STEP).count(),
+            branch,
+        })
+    }
+}
