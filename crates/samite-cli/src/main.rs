@@ -1,2 +1,53 @@
 //! The samite command.
-fn main() {}
+
+mod arguments;
+mod command;
+mod input;
+mod printer;
+mod reference;
+mod shape;
+mod surface;
+mod tour;
+
+use arguments::Arguments;
+use clap::Parser;
+use clap::error::ErrorKind as Usage;
+use printer::Printer;
+use samite_model::Error;
+use std::process::ExitCode;
+use surface::Surface;
+
+fn main() -> ExitCode {
+    // A supervisor is this same program; it must not have started any thread.
+    if let Some(status) = samite_host::supervise::dispatch() {
+        return status;
+    }
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let surface = Surface::new(arguments.global);
+    match futures_lite::future::block_on(arguments.command.run(&surface)) {
+        Ok(status) => status,
+        Err(error) => {
+            surface.printer.failure(&error);
+            ExitCode::from(if error.code() == printer::OUTPUT_CLOSED { 141 } else { error.kind().exit_status() })
+        }
+    }
+}
+
+/// Help and version are answers; anything else about the arguments is an `invalid` error.
+fn usage(error: &clap::Error) -> ExitCode {
+    let asked = matches!(error.kind(), Usage::DisplayHelp | Usage::DisplayVersion);
+    // The arguments could not be parsed, so this is all that can be known of them.
+    let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    if json && !asked {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let failure = Error::invalid("usage", message).hint("`--help` shows what can be written");
+        Printer::new(true).failure(&failure);
+    } else if error.print().is_err() {
+        return ExitCode::from(141);
+    }
+    ExitCode::from(if asked { 0 } else { 2 })
+}

@@ -1,0 +1,77 @@
+//! `samite branch keep`.
+
+use crate::printer::words::day;
+use crate::printer::{Answer, Page};
+use crate::reference::Reference;
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::Client;
+use samite_host::{Clock, SystemClock};
+use samite_model::{BranchId, Error, Result, SessionId};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Keep the workspace trees of a branch that is not current, for good or for some days
+///
+/// The log of a branch is kept until the branch is deleted; its workspace trees are large, and go after 30 days unless
+/// this says otherwise.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite branch keep 3f2a:9c41
+  samite branch keep 3f2a:9c41 --days 90")]
+pub(crate) struct Keep {
+    /// The branch: SESSION:BRANCH
+    branch: Reference,
+    /// For so many days from now, and not for good
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16))]
+    days: Option<u16>,
+}
+
+const DAY: i64 = 24 * 3600 * 1_000_000_000;
+
+/// A branch that was changed.
+#[derive(Debug, Serialize)]
+pub(super) struct Changed {
+    session: String,
+    branch: String,
+    #[serde(skip)]
+    how: String,
+}
+
+impl Changed {
+    pub(super) fn new(session: SessionId, branch: BranchId, how: impl Into<String>) -> Self {
+        Self { session: session.to_string(), branch: branch.to_string(), how: how.into() }
+    }
+}
+
+impl Answer for Changed {
+    fn show(&self, page: &mut Page) {
+        page.line(format!("branch {} {}", self.branch, self.how));
+    }
+}
+
+/// Looks up a branch that must be named.
+pub(super) async fn named_branch(client: &Client, reference: &Reference) -> Result<(SessionId, BranchId)> {
+    let found = reference.find_branch(client).await?;
+    match found.branch {
+        Some(branch) => Ok((found.session, branch)),
+        None => Err(Error::invalid("no_branch_named", format!("{reference} names no branch"))
+            .hint(format!("write {reference}:BRANCH; `samite branch list {reference}` shows them"))),
+    }
+}
+
+impl Keep {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Write)?.client().await?;
+        let (session, branch) = named_branch(&client, &self.branch).await?;
+        let until = self.days.map(|days| SystemClock.now().saturating_add(i64::from(days) * DAY));
+        client.set_lifetime(session, branch, until).await?;
+        let how = until.map_or_else(
+            || "keeps its workspace trees for good".to_owned(),
+            |until| format!("keeps its workspace trees until {}", day(until)),
+        );
+        surface.printer.answer(&Changed::new(session, branch, how))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

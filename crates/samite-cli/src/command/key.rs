@@ -1,0 +1,69 @@
+//! `samite key`.
+
+use crate::input::passphrase;
+use crate::printer::{Answer, Page};
+use crate::surface::{Access, Surface};
+use clap::{Args, Subcommand};
+use samite_host::files;
+use samite_model::{Error, Result};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Keep the master key safe
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    Export(Export),
+}
+
+/// Write the master key to a file, sealed under a passphrase
+///
+/// A backup is of no use without the key. Keep the export apart from the store and from its backups. After an erasure,
+/// export again and destroy the older export. The passphrase is the first line of --passphrase-file, of
+/// SAMITE_PASSPHRASE, or of standard input.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite key export /media/stick/samite.key --passphrase-file ~/passphrase
+  pass show samite | samite key export samite.key")]
+pub(crate) struct Export {
+    /// The file, which must not exist
+    to: PathBuf,
+    /// The file whose first line is the passphrase; - is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Exported {
+    path: String,
+    bytes: usize,
+}
+
+impl Answer for Exported {
+    fn show(&self, page: &mut Page) {
+        page.line(format!("the master key is in {}, sealed under the passphrase", self.path));
+    }
+}
+
+impl Key {
+    pub(super) fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let Self::Export(export) = self;
+        export.run(surface)
+    }
+}
+
+impl Export {
+    fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let store = surface.open(Access::Read)?;
+        if files::exists(&self.to)? {
+            return Err(Error::conflict("file_exists", format!("{} exists already", self.to.display()))
+                .hint("name a file that does not exist"));
+        }
+        let passphrase = passphrase(self.passphrase_file.as_deref())?;
+        let exported = store.keys().master().export(&passphrase)?;
+        files::write_atomic(&self.to, &exported, files::PRIVATE_FILE)?;
+        surface.printer.answer(&Exported { path: self.to.display().to_string(), bytes: exported.len() })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

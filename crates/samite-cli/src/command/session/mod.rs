@@ -1,0 +1,31 @@
+//! `samite session`.
+
+mod list;
+mod new;
+mod show;
+mod tree;
+
+use crate::surface::Surface;
+use clap::Subcommand;
+use samite_model::Result;
+use std::process::ExitCode;
+
+/// Make, list and show sessions
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    New(new::New),
+    List(list::List),
+    Show(show::Show),
+    Tree(tree::Tree),
+}
+
+impl Session {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        match self {
+            Self::New(command) => command.run(surface).await,
+            Self::List(command) => command.run(surface).await,
+            Self::Show(command) => command.run(surface).await,
+            Self::Tree(command) => command.run(surface).await,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `samite session new`.
+
+use crate::printer::{Answer, Page};
+use crate::reference::Reference;
+use crate::shape::SessionShape;
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::NewSession;
+use samite::payload::ParentSession;
+use samite_model::{Position, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Make a session
+///
+/// It has one branch, which is current. When this returns, it is durable. The first use of a store makes the store and
+/// says where its master key is.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite session new
+  samite session new --name 'fix the build'
+  id=$(samite session new --json | jq -r .id)
+  samite session new --name reviewer --parent 3f2a@17")]
+pub(crate) struct New {
+    /// A name for people
+    #[arg(long)]
+    name: Option<String>,
+    /// The caller's id for it: making it again is a conflict
+    #[arg(long)]
+    key: Option<String>,
+    /// The session that it works for: SESSION, or SESSION@SEQ with the seq of the step that starts it
+    #[arg(long, value_name = "SESSION")]
+    parent: Option<Reference>,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Made(SessionShape);
+
+impl Answer for Made {
+    fn show(&self, page: &mut Page) {
+        page.line(self.0.id());
+    }
+}
+
+impl New {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Create)?.client().await?;
+        let parent = match &self.parent {
+            Some(parent) => {
+                let found = parent.find(&client).await?;
+                let step = match found.seq {
+                    Some(seq) => {
+                        let branch = match found.branch {
+                            Some(branch) => branch,
+                            None => client.current_branch(found.session).await?,
+                        };
+                        Some(client.position(found.session, branch, seq).await?)
+                    }
+                    None => None::<Position>,
+                };
+                Some(ParentSession { session: found.session, step })
+            }
+            None => None,
+        };
+        let info = client.create_session(NewSession { name: self.name, key: self.key, parent, source: None }).await?;
+        surface.printer.answer(&Made(SessionShape::new(&info)))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,128 @@
+//! `samite step resolve`.
+
+use crate::input::file_or_input;
+use crate::printer::{Answer, Page};
+use crate::reference::Reference;
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::payload::SettledBy;
+use samite::{Client, Resolution, Settled, StepRecord};
+use samite_model::step::State;
+use samite_model::{Error, Position, Result, limits};
+use serde::Serialize;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Settle a doubt as a person: it happened, it did not, or it is given up
+///
+/// The decision is an entry of the branch itself. A step that did not happen may run again under its key; one that
+/// happened answers with the given output from now on.
+#[derive(Debug, Args)]
+#[command(
+    group(clap::ArgGroup::new("what").required(true)),
+    after_long_help = "\
+Examples:
+  samite step resolve 3f2a mail-7 --happened --note 'seen in the outbox'
+  samite step resolve 3f2a mail-7 --did-not
+  samite step resolve 3f2a 5d01 --abandon
+  echo '{\"ticket\": 12}' | samite step resolve 3f2a ticket-1 --happened --output -"
+)]
+pub(crate) struct Resolve {
+    /// The session: SESSION or SESSION:BRANCH
+    session: Reference,
+    /// The step: its key, or the beginning of its id
+    step: String,
+    /// It happened
+    #[arg(long, group = "what")]
+    happened: bool,
+    /// It did not happen, and may run again
+    #[arg(long, group = "what")]
+    did_not: bool,
+    /// It is given up, whatever happened
+    #[arg(long, group = "what")]
+    abandon: bool,
+    /// What stands for its output, as JSON from a file; - is standard input
+    #[arg(long, requires = "happened", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Resolved {
+    step: String,
+    key: String,
+    settled: &'static str,
+    position: Position,
+}
+
+impl Answer for Resolved {
+    fn show(&self, page: &mut Page) {
+        let what = match self.settled {
+            "happened" => "is settled: it happened",
+            "did_not" => "is settled: it did not happen, and may run again",
+            _ => "is given up",
+        };
+        page.line(format!("step {} {what} (seq {})", self.key, self.position.seq));
+    }
+}
+
+impl Resolve {
+    fn what(&self) -> Result<(Settled, &'static str)> {
+        if self.abandon {
+            return Ok((Settled::Abandoned, "abandoned"));
+        }
+        if self.did_not {
+            return Ok((Settled::DidNot, "did_not"));
+        }
+        let output = match &self.output {
+            Some(file) => {
+                let bytes = file_or_input("the output", file, limits::INLINE_PAYLOAD)?;
+                serde_json::from_slice(&bytes)
+                    .map_err(|error| Error::invalid("bad_json", format!("the output is not JSON: {error}")))?
+            }
+            None => Value::Null,
+        };
+        Ok((Settled::Happened(output), "happened"))
+    }
+
+    /// The open step that has this key, or an id that begins so.
+    async fn find(&self, client: &Client, found: crate::reference::Found) -> Result<StepRecord> {
+        let open = |step: &StepRecord| matches!(step.state, State::Started | State::InDoubt);
+        let mut steps: Vec<StepRecord> = client
+            .steps(found.session, found.branch)
+            .await?
+            .into_iter()
+            .filter(|step| step.started.key == self.step || step.id.to_string().starts_with(&self.step))
+            .collect();
+        if steps.iter().any(open) {
+            steps.retain(open);
+        }
+        match (steps.len(), steps.pop()) {
+            (1, Some(step)) => Ok(step),
+            (0, _) | (_, None) => Err(Error::not_found("no_step", format!("there is no step {}", self.step))
+                .hint(format!("`samite step list {} --open` shows the steps without an outcome", self.session))),
+            _ => Err(Error::invalid("ambiguous_prefix", format!("{} means several steps", self.step))
+                .hint("give more digits of its id")),
+        }
+    }
+
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let (what, settled) = self.what()?;
+        let client = surface.open(Access::Write)?.client().await?;
+        let found = self.session.find_branch(&client).await?;
+        let step = self.find(&client, found).await?;
+        let resolution = Resolution { what, by: SettledBy::Person, evidence: None, note: self.note };
+        let position =
+            surface.write_to(&client, found, async |writer| writer.resolve(step.id, &resolution).await).await?;
+        surface.printer.answer(&Resolved {
+            step: step.id.to_string(),
+            key: step.started.key.clone(),
+            settled,
+            position,
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

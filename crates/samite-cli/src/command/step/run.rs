@@ -1,0 +1,211 @@
+//! `samite step run`.
+
+use crate::printer::{Answer, Page, Printer, Style};
+use crate::reference::Reference;
+use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::run::{CommandOutput, Ran, RunStep};
+use samite::syntax::{parse_effect, parse_probe, parse_target};
+use samite::{NewStep, Outcome};
+use samite_model::step::{Effect, OutcomeKind};
+use samite_model::{Error, Result};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Run a command as a step: once, whatever crashes
+///
+/// Its start is durable before it begins and its outcome is durable when this returns. Under a key that has an outcome
+/// the command is not run: its output is printed again. When an earlier step on the same resource or tool was cut off
+/// between its effect and its record, that doubt is settled first, by the effect that it declared: run again
+/// (idempotent, keyed), put the workspace back and run again (contained), look with its probe (observable), or ask
+/// (opaque, which is the default).
+///
+/// The command sees SAMITE_IDEMPOTENCY_KEY, SAMITE_EPOCH and SAMITE_SESSION. It runs in a process session of its own,
+/// and nothing of it outlives this process. The exit status is the command's (128 + N after signal N), or samite's own
+/// when the command was not run and no outcome is known: 4 when somebody else is at it or a person must decide.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Probes:
+  git:REPO[@REMOTE]#REF[=COMMIT]   a ref, there or on the remote, is what this step would make it
+  file:PATH[=SHA256]               a file is there
+  command:WORDS                    a command says 0 (happened) or 1 (did not)
+  https://…[#contains=TEXT]        a GET answers 2xx (happened) or 404 (did not)
+  workspace                        the workspace changed
+
+Examples:
+  samite step run 3f2a --key test-1 --effect contained -- cargo test
+  samite step run 3f2a --key commit-1 --tool git --effect observable --probe git:.#HEAD \\
+      -- git commit -am 'fix'
+  samite step run 3f2a --key push-1 --tool git --effect observable --touches git:origin/main \\
+      --probe git:.@origin#main=HEAD -- git push origin main
+  samite step run 3f2a --key pay-7 --effect keyed:24h --touches https://api.example.com/pay \\
+      -- ./pay.sh 7")]
+pub(crate) struct Run {
+    /// The session: SESSION or SESSION:BRANCH
+    session: Reference,
+    /// The step's key: the same key on the same branch is the same step
+    #[arg(long)]
+    key: String,
+    /// The tool that it belongs to [default: the command's name]
+    #[arg(long)]
+    tool: Option<String>,
+    /// What it can do: idempotent, keyed[:WINDOW], contained, observable[:SETTLE] or opaque
+    #[arg(long, default_value = "opaque")]
+    effect: String,
+    /// The paths of the workspace that a contained step may change; may be repeated
+    #[arg(long, value_name = "PATH")]
+    within: Vec<String>,
+    /// A resource outside that it touches, such as git:origin/main or https://host/path; may be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    touches: Vec<String>,
+    /// How to look whether it happened
+    #[arg(long)]
+    probe: Option<String>,
+    /// A non-zero exit status may run again under the same key
+    #[arg(long)]
+    retry: bool,
+    /// Where the command runs [default: here]
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// What came of it.
+#[derive(Serialize)]
+struct Answered {
+    /// `ran`, `replayed`, or `other`.
+    answer: &'static str,
+    key: String,
+    outcome: OutcomeShape,
+    settled: Option<SettlementShape>,
+}
+
+impl Answer for Answered {
+    // The command's own output is the answer; it was passed on already, or is printed as bytes.
+    fn show(&self, _: &mut Page) {}
+}
+
+impl Run {
+    fn step(&self, directory: &Path) -> Result<NewStep> {
+        let name = self.command.first().map(|program| Path::new(program).file_name().unwrap_or(program));
+        let tool = match (&self.tool, name) {
+            (Some(tool), _) => tool.clone(),
+            (None, name) => name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        };
+        let effect = parse_effect(&self.effect, &self.within)?;
+        let probe = self.probe.as_deref().map(|probe| parse_probe(probe)).transpose()?;
+        if probe.is_some() && !matches!(effect, Effect::Observable { .. }) {
+            return Err(Error::invalid(
+                "bad_effect",
+                format!("--probe says nothing about a step that is {}", effect.name()),
+            )
+            .hint("use it with --effect observable"));
+        }
+        let touches = self.touches.iter().map(|touch| parse_target(touch, directory)).collect::<Result<_>>()?;
+        Ok(NewStep { effect, probe, touches, ..NewStep::new(&self.key, tool, serde_json::Value::Null) })
+    }
+
+    pub(super) async fn run(self: Box<Self>, surface: &Surface) -> Result<ExitCode> {
+        let here = std::env::current_dir()
+            .map_err(|error| Error::not_found("no_directory", "the current directory is gone").because(error))?;
+        let directory = self.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
+        let step = self.step(&directory)?;
+        let store = surface.open(Access::Write)?;
+        let client = store.client().await?;
+        let found = self.session.find_branch(&client).await?;
+        let site = surface.site(&store, &directory)?;
+        let run = RunStep {
+            step,
+            argv: self.command,
+            directory,
+            program: surface.program()?,
+            echo: !surface.printer.is_json(),
+            retry: self.retry,
+        };
+        let key = run.step.key.clone();
+        let ran = client.run_step(found.session, found.branch, surface.writer_options()?, run, &site).await?;
+        match ran {
+            Ran::Ended { outcome, replayed, settled } => {
+                if replayed {
+                    replay(&surface.printer, &outcome)?;
+                }
+                answer(
+                    surface,
+                    Answered {
+                        answer: if replayed { "replayed" } else { "ran" },
+                        key,
+                        outcome: OutcomeShape::new(&outcome),
+                        settled: settled.as_deref().map(SettlementShape::new),
+                    },
+                    &outcome,
+                )
+            }
+            Ran::Other { settlement, outcome } => {
+                surface.printer.aside_page(|page| {
+                    let why = format!("the command was not run: step {} turned out to have happened", settlement.key);
+                    page.styled(Style::Care, why);
+                    page.line("what follows is its outcome; call again if another one is wanted");
+                });
+                replay(&surface.printer, &outcome)?;
+                let settled = Some(SettlementShape::new(&settlement));
+                answer(
+                    surface,
+                    Answered {
+                        answer: "other",
+                        key: settlement.key.clone(),
+                        outcome: OutcomeShape::new(&outcome),
+                        settled,
+                    },
+                    &outcome,
+                )
+            }
+            Ran::Busy(step) => {
+                let step = StepShape::new(&step);
+                Err(Error::conflict("step_busy", format!("step {} is being run (seq {})", step.key, step.start.seq))
+                    .hint("wait for it to end, then call again"))
+            }
+            Ran::InDoubt(assessment) => {
+                let shape = AssessmentShape::new(&assessment);
+                Err(shape.error(&self.session))
+            }
+        }
+    }
+}
+
+fn answer(surface: &Surface, answered: Answered, outcome: &Outcome) -> Result<ExitCode> {
+    surface.printer.answer(&answered)?;
+    Ok(ExitCode::from(status(outcome)))
+}
+
+/// The command's exit status, as a shell would have it.
+fn status(outcome: &Outcome) -> u8 {
+    let output: Option<CommandOutput> = serde_json::from_value(outcome.output.clone()).ok();
+    let told = output.and_then(|output| match (output.status, output.signal) {
+        (Some(status), _) => u8::try_from(status & 0xff).ok(),
+        (None, Some(signal)) => u8::try_from(128 + (signal & 0x7f)).ok(),
+        (None, None) => None,
+    });
+    match (told, outcome.kind) {
+        (Some(status), _) => status,
+        (None, OutcomeKind::Completed) => 0,
+        // It could not be started.
+        (None, _) => 127,
+    }
+}
+
+/// Prints again what the command put out when it ran.
+fn replay(printer: &Printer, outcome: &Outcome) -> Result<()> {
+    if printer.is_json() {
+        return Ok(());
+    }
+    if let Ok(output) = serde_json::from_value::<CommandOutput>(outcome.output.clone()) {
+        printer.bytes(&output.stdout.bytes())?;
+        printer.error_bytes(&output.stderr.bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! What a command reads: payloads and passphrases come through files and standard input, never through arguments that
+//! other processes can see.
+
+use samite_host::files;
+use samite_model::{Error, Result};
+use std::io::{IsTerminal, Read, stdin};
+use std::path::Path;
+
+/// All of standard input, up to `limit` bytes.
+///
+/// # Errors
+/// `invalid` when it is a terminal (`no_input`) or longer than `limit` (`input_too_large`).
+pub(crate) fn standard_input(what: &str, limit: u64) -> Result<Vec<u8>> {
+    if stdin().is_terminal() {
+        return Err(Error::invalid("no_input", format!("{what} is missing"))
+            .hint("pipe it in, or see --help for the other ways to give it"));
+    }
+    let mut bytes = Vec::new();
+    stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
+        Error::unavailable("input_failed", format!("cannot read standard input: {error}")).because(error)
+    })?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::invalid("input_too_large", format!("{what} has more than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// A file's bytes; `-` is standard input.
+///
+/// # Errors
+/// As [`files::read`] and [`standard_input`].
+pub(crate) fn file_or_input(what: &str, path: &Path, limit: u64) -> Result<Vec<u8>> {
+    if path == Path::new("-") { standard_input(what, limit) } else { files::read(path) }
+}
+
+/// A passphrase: the first line of a file, of `SAMITE_PASSPHRASE`, or of standard input.
+///
+/// # Errors
+/// `invalid` when it is empty or no text.
+pub(crate) fn passphrase(file: Option<&Path>) -> Result<String> {
+    let bytes = match (file, std::env::var_os("SAMITE_PASSPHRASE")) {
+        (Some(file), _) => file_or_input("the passphrase", file, 4096)?,
+        (None, Some(value)) => value.into_encoded_bytes(),
+        (None, None) => standard_input("the passphrase", 4096)?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| Error::invalid("bad_passphrase", "the passphrase is no text"))?;
+    let line = text.lines().next().unwrap_or_default();
+    if line.is_empty() {
+        return Err(Error::invalid("bad_passphrase", "the passphrase is empty")
+            .hint("its first line is read from --passphrase-file, SAMITE_PASSPHRASE or standard input"));
+    }
+    Ok(line.to_owned())
+}

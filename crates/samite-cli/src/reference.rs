@@ -1,0 +1,122 @@
+//! What a person types for a session, a branch or a position: `SESSION[:BRANCH][@SEQ]`, ids by unique prefix.
+
+use samite::Client;
+use samite_model::{BranchId, Error, Result, SessionId};
+use std::fmt;
+use std::str::FromStr;
+
+/// A session, perhaps a branch of it, perhaps a position there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    session: String,
+    branch: Option<String>,
+    seq: Option<u64>,
+}
+
+/// A reference, looked up. Without a branch it means the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// The branch, when one was named.
+    pub(crate) branch: Option<BranchId>,
+    /// The seq, when one was named.
+    pub(crate) seq: Option<u64>,
+}
+
+impl FromStr for Reference {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (rest, seq) = match text.split_once('@') {
+            Some((rest, seq)) => {
+                let seq = seq.parse().map_err(|_| format!("{seq:?} after @ is not a position (a number)"))?;
+                (rest, Some(seq))
+            }
+            None => (text, None),
+        };
+        let (session, branch) = match rest.split_once(':') {
+            Some((session, branch)) => (session, Some(branch)),
+            None => (rest, None),
+        };
+        for (what, id) in [("session", Some(session)), ("branch", branch)] {
+            if id.is_some_and(|id| id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+                return Err(format!("a {what}'s id is hexadecimal; write SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ"));
+            }
+        }
+        let lower = str::to_ascii_lowercase;
+        Ok(Self { session: lower(session), branch: branch.map(lower), seq })
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.session)?;
+        if let Some(branch) = &self.branch {
+            write!(f, ":{branch}")?;
+        }
+        self.seq.map_or(Ok(()), |seq| write!(f, "@{seq}"))
+    }
+}
+
+impl Reference {
+    /// Looks it up.
+    ///
+    /// # Errors
+    /// `not_found` when nothing has these ids; `invalid` (`ambiguous_prefix`) when several have.
+    pub(crate) async fn find(&self, client: &Client) -> Result<Found> {
+        let session = client.find_session(&self.session).await?;
+        let branch = match &self.branch {
+            Some(branch) => Some(client.find_branch(session, branch).await?),
+            None => None,
+        };
+        Ok(Found { session, branch, seq: self.seq })
+    }
+
+    /// Looks up a session where neither a branch nor a position is meant.
+    ///
+    /// # Errors
+    /// As [`Reference::find`], and `invalid` when a branch or position is named.
+    pub(crate) async fn find_session(&self, client: &Client) -> Result<SessionId> {
+        if self.branch.is_some() {
+            return Err(self.not_meant("branch", "no_branch_meant"));
+        }
+        self.find_branch(client).await.map(|found| found.session)
+    }
+
+    /// Looks up a session or branch where no position is meant.
+    ///
+    /// # Errors
+    /// As [`Reference::find`], and `invalid` when a position is named.
+    pub(crate) async fn find_branch(&self, client: &Client) -> Result<Found> {
+        if self.seq.is_some() {
+            return Err(self.not_meant("position", "no_position_meant"));
+        }
+        self.find(client).await
+    }
+
+    fn not_meant(&self, what: &str, code: &'static str) -> Error {
+        Error::invalid(code, format!("{self} names a {what}, and none is meant here"))
+            .hint(format!("write {}", self.session))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_read_and_written() {
+        for text in ["ab", "ab@12", "ab:cd", "ab:cd@0"] {
+            assert_eq!(text.parse::<Reference>().unwrap().to_string(), text);
+        }
+        assert_eq!("AB:Cd".parse::<Reference>().unwrap().to_string(), "ab:cd");
+    }
+
+    #[test]
+    fn anything_else_says_what_to_write() {
+        for text in ["", "@1", "ab@", "ab@-1", "ab@x", "ab:", ":cd", "ab:c d", "../x", "ab@1@2"] {
+            assert!(text.parse::<Reference>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Doubts as answers: what is known of a step in doubt, what to do, and what was done.
+
+use super::{OutcomeShape, StepShape};
+use crate::printer::{Page, Style};
+use crate::reference::Reference;
+use samite::recover::{Assessment, Settlement};
+use samite_model::Error;
+use samite_model::recovery::{Ask, Decision};
+use samite_model::step::Evidence;
+use serde::Serialize;
+
+/// A step in doubt with what to do about it.
+#[derive(Debug, Serialize)]
+pub(crate) struct AssessmentShape {
+    step: StepShape,
+    #[serde(flatten)]
+    decision: Decision,
+    evidence: Option<Evidence>,
+}
+
+impl AssessmentShape {
+    /// The shape of an assessment.
+    pub(crate) fn new(assessment: &Assessment) -> Self {
+        Self {
+            step: StepShape::new(&assessment.doubt.step),
+            decision: assessment.decision,
+            evidence: assessment.evidence.clone(),
+        }
+    }
+
+    /// The error of a call that this doubt stands in the way of.
+    pub(crate) fn error(&self, session: &Reference) -> Error {
+        let step = &self.step;
+        let what = format!("step {} ({}, seq {}) is in doubt: {}", step.key, step.tool, step.start.seq, self.advice());
+        let mut error = Error::conflict("step_in_doubt", what);
+        if let Some(evidence) = &self.evidence {
+            error = error.hint(format!("seen: {}", evidence.seen));
+        }
+        match self.decision {
+            Decision::Wait { seconds } => error.hint(format!("call again in {seconds} s")),
+            Decision::Busy => error.hint("wait for it to end, then call again"),
+            _ => {
+                let id: String = step.id.chars().take(12).collect();
+                error.hint(format!("samite step resolve {session} {id} --happened | --did-not | --abandon"))
+            }
+        }
+    }
+
+    /// What to do, in words.
+    fn advice(&self) -> String {
+        match self.decision {
+            Decision::RunAgain => "it may run again under its own key".to_owned(),
+            Decision::PutBackAndRunAgain => {
+                "its paths go back to what they were at its start, and it may run again".to_owned()
+            }
+            Decision::Completed => "it happened".to_owned(),
+            Decision::Probe => "look with its probe".to_owned(),
+            Decision::Wait { seconds } => format!("it is too early to tell; look again in {seconds} s"),
+            Decision::Busy => "somebody is still at it".to_owned(),
+            Decision::Ask { reason } => format!("a person must decide, because {}", because(reason)),
+        }
+    }
+
+    /// Puts it on a page.
+    pub(crate) fn show(&self, page: &mut Page) {
+        let step = &self.step;
+        let id: String = step.id.chars().take(12).collect();
+        let facts =
+            format!("  {} · {} · try {} · seq {} · {id}", step.tool, step.effect.name(), step.attempt, step.start.seq);
+        page.spans(&[(Style::Strong, &step.key), (Style::Dim, &facts)]);
+        let style = if matches!(self.decision, Decision::Ask { .. }) { Style::Care } else { Style::Plain };
+        page.styled(style, format!("    {}", self.advice()));
+        if let Some(evidence) = &self.evidence {
+            page.line(format!("    seen: {}", evidence.seen));
+            for path in &evidence.paths {
+                page.line(format!("      {path}"));
+            }
+        }
+    }
+}
+
+fn because(reason: Ask) -> &'static str {
+    match reason {
+        Ask::Opaque => "it is opaque: nothing can be looked at",
+        Ask::PastWindow => "the outside has forgotten its idempotency key",
+        Ask::CannotTell => "its probe cannot tell",
+        Ask::ChangedByOthers => "the workspace was changed by others since",
+        Ask::NoTree => "there is no tree to put the workspace back to",
+    }
+}
+
+/// What was done about a step in doubt.
+#[derive(Debug, Serialize)]
+pub(crate) struct SettlementShape {
+    key: String,
+    #[serde(flatten)]
+    decision: Decision,
+    run_again: bool,
+    put_back: Vec<String>,
+    outcome: Option<OutcomeShape>,
+}
+
+impl SettlementShape {
+    /// The shape of a settlement.
+    pub(crate) fn new(settlement: &Settlement) -> Self {
+        Self {
+            key: settlement.key.clone(),
+            decision: settlement.decision,
+            run_again: settlement.run_again,
+            put_back: settlement.put_back.clone(),
+            outcome: settlement.outcome.as_ref().map(OutcomeShape::new),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A branch as an answer.
+
+use crate::printer::words::{day, rfc3339};
+use samite::payload::ForkReason;
+use samite::{Branch, Client, Lifetime};
+use samite_model::step::State;
+use samite_model::{Position, Result, SessionId};
+use serde::Serialize;
+
+/// A branch.
+#[derive(Debug, Serialize)]
+pub(crate) struct BranchShape {
+    pub(crate) id: String,
+    pub(crate) name: Option<String>,
+    pub(crate) current: bool,
+    pub(crate) forked_at: Option<Position>,
+    pub(crate) reason: Option<ForkReason>,
+    pub(crate) forked: Option<String>,
+    pub(crate) head: u64,
+    /// `current`, `kept`, or `until`.
+    pub(crate) trees: &'static str,
+    pub(crate) trees_until: Option<String>,
+    /// Steps without an outcome.
+    pub(crate) open_steps: u64,
+    pub(crate) deleted: bool,
+    #[serde(skip)]
+    pub(crate) until: Option<i64>,
+}
+
+impl BranchShape {
+    /// The shape of a branch with so many steps that have no outcome.
+    pub(crate) fn new(branch: &Branch, open_steps: u64) -> Self {
+        let (trees, until) = match branch.lifetime {
+            Lifetime::Current => ("current", None),
+            Lifetime::Kept => ("kept", None),
+            Lifetime::TreesUntil(until) => ("until", Some(until)),
+        };
+        Self {
+            id: branch.id.to_string(),
+            name: branch.name.clone(),
+            current: branch.lifetime == Lifetime::Current,
+            forked_at: branch.forked_at,
+            reason: branch.reason,
+            forked: branch.forked_at_time.map(rfc3339),
+            head: branch.head,
+            trees,
+            trees_until: until.map(rfc3339),
+            open_steps,
+            deleted: branch.deleted,
+            until,
+        }
+    }
+
+    /// The first digits of the id.
+    pub(crate) fn short(&self) -> String {
+        self.id.chars().take(12).collect()
+    }
+
+    /// Why it was made, in a word.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self.reason {
+            None => "first",
+            Some(ForkReason::Fork) => "fork",
+            Some(ForkReason::Rewind) => "rewind",
+            Some(ForkReason::Import) => "import",
+        }
+    }
+
+    /// How long its workspace trees are kept, in words.
+    pub(crate) fn lifetime(&self) -> String {
+        match (self.deleted, self.until) {
+            (true, _) => "deleted".to_owned(),
+            (false, Some(until)) => format!("trees until {}", day(until)),
+            (false, None) if self.current => "current".to_owned(),
+            (false, None) => "kept".to_owned(),
+        }
+    }
+}
+
+/// The branches of a session, each with how many of its steps have no outcome.
+///
+/// # Errors
+/// As [`Client::branches`] and [`Client::steps`].
+pub(crate) async fn branches(client: &Client, session: SessionId) -> Result<Vec<BranchShape>> {
+    let mut shapes = Vec::new();
+    for branch in client.branches(session).await? {
+        let open = if branch.deleted {
+            0
+        } else {
+            let steps = client.steps(session, Some(branch.id)).await?;
+            steps.iter().filter(|step| matches!(step.state, State::Started | State::InDoubt)).count() as u64
+        };
+        shapes.push(BranchShape::new(&branch, open));
+    }
+    Ok(shapes)
+}

@@ -1,0 +1,83 @@
+//! What a fork or rewind did, as an answer.
+
+use super::StepShape;
+use crate::printer::words::{count, day, rfc3339};
+use crate::printer::{Answer, Page, Style};
+use samite::{ForkReport, LeftBehind};
+use samite_model::{Position, SessionId};
+use serde::Serialize;
+
+/// What a fork or rewind did.
+#[derive(Debug, Serialize)]
+pub(crate) struct ForkShape {
+    /// The new branch.
+    pub(crate) id: String,
+    pub(crate) session: String,
+    pub(crate) at: Position,
+    pub(crate) previous: String,
+    pub(crate) rewound: bool,
+    pub(crate) left_behind: Vec<LeftBehindShape>,
+    pub(crate) in_doubt: Vec<StepShape>,
+    pub(crate) trees_until: Option<String>,
+    #[serde(skip)]
+    until: Option<i64>,
+}
+
+/// An external effect that a fork or rewind leaves in the world.
+#[derive(Debug, Serialize)]
+pub(crate) struct LeftBehindShape {
+    touches: Vec<String>,
+    step: StepShape,
+}
+
+impl ForkShape {
+    /// The shape of a report.
+    pub(crate) fn new(session: SessionId, report: &ForkReport, rewound: bool) -> Self {
+        let left =
+            |left: &LeftBehind| LeftBehindShape { touches: left.touches.clone(), step: StepShape::new(&left.step) };
+        Self {
+            id: report.branch.to_string(),
+            session: session.to_string(),
+            at: report.at,
+            previous: report.previous.to_string(),
+            rewound,
+            left_behind: report.left_behind.iter().map(left).collect(),
+            in_doubt: report.in_doubt.iter().map(StepShape::new).collect(),
+            trees_until: report.trees_until.map(rfc3339),
+            until: report.trees_until,
+        }
+    }
+}
+
+impl Answer for ForkShape {
+    fn show(&self, page: &mut Page) {
+        let short = |id: &str| id.chars().take(12).collect::<String>();
+        let does = if self.rewound { "is current now, and goes on after" } else { "goes on after" };
+        let at = format!(" {does} seq {} of branch {}", self.at.seq, short(&self.at.journal.to_string()));
+        page.spans(&[(Style::Plain, "branch "), (Style::Strong, &self.id), (Style::Plain, &at)]);
+        if let Some(until) = self.until {
+            let whose = if self.rewound { &self.previous } else { &self.id };
+            page.line(format!(
+                "branch {} keeps its workspace trees until {} and its log for good; `samite branch keep` keeps both",
+                short(whose),
+                day(until)
+            ));
+        }
+        if !self.left_behind.is_empty() {
+            let many = count(self.left_behind.len() as u64, "effect");
+            let stay = if self.left_behind.len() == 1 { "stays" } else { "stay" };
+            page.styled(Style::Care, format!("{many} after this point {stay} in the world:"));
+            for left in &self.left_behind {
+                let StepShape { key, tool, start, .. } = &left.step;
+                let what = format!("{tool} ({key}, {}, seq {})", left.step.state(), start.seq);
+                page.line(format!("  {}  by {what} at {}", left.touches.join(" "), left.step.when()));
+            }
+        }
+        if !self.in_doubt.is_empty() {
+            page.styled(Style::Care, "steps that were open at this point are in doubt on the new branch:");
+            for step in &self.in_doubt {
+                page.line(format!("  {}  {} ({}, seq {})", short(&step.id), step.tool, step.key, step.start.seq));
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The shapes of answers: what JSON they are, and how they look on a page. Their field names are stable.
+
+mod assessment;
+mod branch;
+mod entry;
+mod fork;
+mod session;
+mod step;
+
+pub(crate) use assessment::{AssessmentShape, SettlementShape};
+pub(crate) use branch::{BranchShape, branches};
+pub(crate) use entry::EntryShape;
+pub(crate) use fork::ForkShape;
+pub(crate) use session::{SessionRow, SessionShape};
+pub(crate) use step::{OutcomeShape, StepShape, step_table};

@@ -1,0 +1,58 @@
+//! The help of every command is a golden file.
+
+use crate::support::Place;
+
+/// The commands that a help text lists.
+fn listed(help: &str) -> Vec<String> {
+    help.lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn visit(place: &Place, path: &[String], seen: &mut Vec<String>) {
+    let with = |flag: &str| {
+        let arguments: Vec<&str> = path.iter().map(String::as_str).chain([flag]).collect();
+        place.run(&arguments).ok()
+    };
+    let (long, short) = (with("--help"), with("-h"));
+    assert!(short.len() <= long.len(), "-h is longer than --help: {path:?}");
+    let name = if path.is_empty() { "samite".to_owned() } else { path.join(" ") };
+    let children = listed(&short);
+    if children.is_empty() {
+        assert!(long.contains("Example"), "{name} --help has no example");
+    }
+    insta::assert_snapshot!(format!("help {name}").replace(' ', "_"), long);
+    seen.push(name);
+    for child in children {
+        let mut path = path.to_vec();
+        path.push(child);
+        visit(place, &path, seen);
+    }
+}
+
+#[test]
+fn golden_help_of_every_command() {
+    let mut seen = Vec::new();
+    visit(&Place::new(), &[], &mut seen);
+    for name in ["session tree", "step run", "branch keep", "completions"] {
+        assert!(seen.iter().any(|seen| seen == name), "{name} is not among {seen:?}");
+    }
+}
+
+#[test]
+fn golden_short_help() {
+    insta::assert_snapshot!(Place::new().run(&["-h"]).ok());
+}
+
+#[test]
+fn completions_are_scripts() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = Place::new().run(&["completions", shell]).ok();
+        assert!(script.contains("samite") && script.contains("checkpoint"), "{shell}: {script}");
+    }
+}

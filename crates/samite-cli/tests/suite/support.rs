@@ -1,0 +1,222 @@
+//! A store for one test, and the binary that works on it.
+
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The binary under test.
+pub(crate) const SAMITE: &str = env!("CARGO_BIN_EXE_samite");
+
+/// A store in a directory of its own, with a master key of its own.
+pub(crate) struct Place {
+    directory: tempfile::TempDir,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Did {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Did {
+    fn new(output: &Output) -> Self {
+        Self {
+            status: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Its output, after it ended well.
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.status, 0, "{self:?}");
+        self.out
+    }
+
+    /// Its one JSON document, after it ended well.
+    pub(crate) fn json(self) -> Value {
+        let out = self.ok();
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+    }
+
+    /// Its JSON lines, after it ended well.
+    pub(crate) fn lines(self) -> Vec<Value> {
+        self.ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Its JSON error, after it ended with this status and said nothing on standard output.
+    pub(crate) fn error(self, status: i32) -> Value {
+        assert_eq!((self.status, self.out.as_str()), (status, ""), "{}", self.err);
+        let last = self.err.lines().last().unwrap_or_default();
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {}", self.err))
+    }
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path().join("store")
+    }
+
+    /// The command, in an environment that nothing else speaks into.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(SAMITE);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.path().join("home"))
+            .env("TZ", "UTC")
+            .env("SAMITE_STORE", self.store())
+            .env("SAMITE_MASTER_FILE", self.path().join("master.key"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        for name in ["SAMITE_KILL_POINT", "LLVM_PROFILE_FILE"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Did {
+        Did::new(&self.command(arguments).output().unwrap())
+    }
+
+    /// As [`Place::run`], with `--json`.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Did {
+        let mut all = vec!["--json"];
+        all.extend_from_slice(arguments);
+        self.run(&all)
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Did {
+        let mut command = self.command(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Did::new(&child.wait_with_output().unwrap())
+    }
+
+    /// A new session's id.
+    pub(crate) fn session(&self) -> String {
+        text(&self.json(&["session", "new", "--name", "test"]).json(), "/id")
+    }
+
+    /// Appends a message and returns its seq.
+    pub(crate) fn say(&self, session: &str, words: &str) -> u64 {
+        let answer = self.json(&["append", session, "--text", words]).json();
+        answer.pointer("/seq").and_then(Value::as_u64).unwrap()
+    }
+}
+
+/// The string at a pointer.
+pub(crate) fn text(value: &Value, pointer: &str) -> String {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} in {value}")).to_owned()
+}
+
+/// Replaces ids by their order of appearance, and times, paths and durations by words, so that golden files hold.
+pub(crate) struct Redactor {
+    names: HashMap<String, usize>,
+    roots: Vec<(String, &'static str)>,
+}
+
+impl Redactor {
+    pub(crate) fn new(place: &Place) -> Self {
+        let root = place.path().display().to_string();
+        let mut roots = vec![(root, "<PLACE>")];
+        if let Ok(real) = place.path().canonicalize() {
+            roots.push((real.display().to_string(), "<PLACE>"));
+        }
+        Self { names: HashMap::new(), roots }
+    }
+
+    /// Text without what changes from run to run.
+    pub(crate) fn text(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (root, name) in &self.roots {
+            text = text.replace(root, name);
+        }
+        let mut redacted = String::new();
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let starts_word = !redacted.ends_with(|last: char| last.is_ascii_alphanumeric());
+            if let (true, Some(length)) = (starts_word, time(rest)) {
+                redacted.push_str("<TIME>");
+                rest = &rest[length..];
+                continue;
+            }
+            let hex = rest.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).count();
+            let ends_word = !rest[hex..].starts_with(|next: char| next.is_ascii_alphanumeric());
+            if starts_word && ends_word && matches!(hex, 12 | 32 | 64) {
+                let next = self.names.len() + 1;
+                let number = *self.names.entry(rest[..12].to_owned()).or_insert(next);
+                redacted.push_str(&format!("<ID{number}{}>", if hex == 12 { " short" } else { "" }));
+                rest = &rest[hex..];
+                continue;
+            }
+            let word = hex.max(rest.chars().next().map_or(1, char::len_utf8));
+            redacted.push_str(&rest[..word]);
+            rest = &rest[word..];
+        }
+        redacted
+    }
+
+    /// A JSON value on several lines, redacted.
+    pub(crate) fn json(&mut self, value: &Value) -> String {
+        let mut value = value.clone();
+        durations(&mut value);
+        self.text(&serde_json::to_string_pretty(&value).unwrap())
+    }
+}
+
+fn durations(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if name == "duration_ns" && field.is_u64() {
+                    *field = Value::from("<NANOSECONDS>");
+                } else {
+                    durations(field);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(durations),
+        _ => {}
+    }
+}
+
+/// The length of a time at the beginning of a text: `2026-01-02`, with `T03:04:05.678Z` or ` 03:04:05` after it.
+fn time(text: &str) -> Option<usize> {
+    let shape = |text: &str, shape: &str| {
+        text.len() >= shape.len()
+            && text
+                .bytes()
+                .zip(shape.bytes())
+                .all(|(byte, want)| if want == b'0' { byte.is_ascii_digit() } else { byte == want })
+    };
+    if shape(text, "0000-00-00T00:00:00") {
+        let rest = &text["0000-00-00T00:00:00".len()..];
+        let more =
+            rest.find('Z').filter(|end| rest[..*end].bytes().all(|byte| byte == b'.' || byte.is_ascii_digit()))?;
+        Some("0000-00-00T00:00:00".len() + more + 1)
+    } else if shape(text, "0000-00-00 00:00:00") {
+        Some("0000-00-00 00:00:00".len())
+    } else if shape(text, "0000-00-00") {
+        Some("0000-00-00".len())
+    } else {
+        None
+    }
+}
