@@ -262,7 +262,9 @@ fn statuses_and_signals_are_told_as_they_were() {
     ] {
         assert_eq!(exit_of(&run(options(script, dir.path()))), right, "{script}");
     }
-    let missing = run(SuperviseOptions { argv: vec!["no-such-program-here".into()], ..options("", dir.path()) });
+    // A directory on the path that may not be searched would make it "cannot be run".
+    let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+    let missing = run(SuperviseOptions { argv: vec!["no-such-program-here".into()], env, ..options("", dir.path()) });
     assert_eq!(exit_of(&missing), Exit::Code(127));
     let words = String::from_utf8(missing.stderr.first).unwrap();
     assert!(words.starts_with("samite: cannot run no-such-program-here: No such file"), "{words}");
