@@ -7,6 +7,12 @@ use samite_model::{BlockId, Link, PackId, PinId, Pseudonym, Result};
 ///
 /// A writer pins before it dedupes; collection treats live pins as roots, marks packs dying in one transaction and
 /// forgets them in a later one, after which their files may go.
+///
+/// A writer records a pin that names the pack it will write, looks for its blocks, names the packs that it found them
+/// in (and looks again), writes its pack, and commits with the guards that the pin is recorded and the found blocks are
+/// live. A collector reads pins, then heads and journals, marks, and collects with all of them as seen. To tell files
+/// that nobody will reference, it lists the files first, drops lapsed pins by a collection, and only then reads pins and
+/// after them packs: a pin that has lapsed still lets its writer commit until a collection drops it.
 #[async_trait]
 pub trait BlockIndex: Send + Sync + 'static {
     /// Where these blocks are; `None` for one that is unknown or whose pack is dying.
@@ -114,6 +120,9 @@ pub struct Collection {
     pub now: i64,
     /// Journals' head links that the caller marked from; a moved one is `conflict` (`head_moved`).
     pub seen_heads: Vec<(samite_model::JournalId, Link)>,
+    /// How many journals there were when the caller marked, deleted ones included; another number is `conflict`
+    /// (`head_moved`), since a new journal may reference what was found before it was marked from.
+    pub seen_journals: Option<u64>,
     /// Live packs to mark dying.
     pub dying: Vec<PackId>,
     /// Dying packs to forget, with all rows of their blocks.
@@ -124,4 +133,15 @@ pub struct Collection {
     pub moved: Vec<crate::NewBlock>,
     /// The packs that they moved to.
     pub packs: Vec<crate::NewPack>,
+}
+
+impl Collection {
+    /// Whether it would change nothing but drop lapsed pins.
+    pub fn is_empty(&self) -> bool {
+        self.dying.is_empty()
+            && self.forget.is_empty()
+            && self.forget_blocks.is_empty()
+            && self.moved.is_empty()
+            && self.packs.is_empty()
+    }
 }

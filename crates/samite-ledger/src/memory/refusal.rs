@@ -90,6 +90,11 @@ pub(crate) fn link_moved(journal: JournalId) -> Error {
         .hint("mark again")
 }
 
+pub(crate) fn journals_made(journals: u64, seen: u64) -> Error {
+    Error::conflict("head_moved", format!("there are {journals} journals, not the {seen} that were marked from"))
+        .hint("mark from the new ones as well")
+}
+
 pub(crate) fn unreadable(journal: JournalId, seq: u64) -> Error {
     Error::corrupt("unreadable_entry", format!("the stored bytes of entry {seq} of journal {journal} cannot be read"))
         .hint("run verify; what is intact can still be read")

@@ -66,6 +66,12 @@ impl State {
                 return Err(refusal::link_moved(*journal));
             }
         }
+        let journals = u64::try_from(self.order.len()).unwrap_or(u64::MAX);
+        if let Some(seen) = collection.seen_journals
+            && seen != journals
+        {
+            return Err(refusal::journals_made(journals, seen));
+        }
         for id in &collection.forget {
             if self.blocks.packs.get(id).is_some_and(|pack| pack.state == PackState::Live) {
                 return Err(refusal::pack_live(*id));

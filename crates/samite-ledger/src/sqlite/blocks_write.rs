@@ -1,7 +1,7 @@
 //! Blocks, packs and pins: what is written of them.
 
 use super::failure::Failure;
-use super::number::{length, stored};
+use super::number::{length, number, stored};
 use super::schema::{DYING, FORGOTTEN, LIVE};
 use super::work::Work;
 use crate::memory::refusal;
@@ -178,6 +178,12 @@ impl Work<'_> {
         for (journal, link) in &collection.seen_heads {
             if self.journal(*journal)?.journal.state.head_link != *link {
                 return Err(refusal::link_moved(*journal).into());
+            }
+        }
+        if let Some(seen) = collection.seen_journals {
+            let journals = number(self.database.query_row("SELECT count(*) FROM journal", [], |row| row.get(0))?);
+            if seen != journals {
+                return Err(refusal::journals_made(journals, seen).into());
             }
         }
         for pack in &collection.forget {

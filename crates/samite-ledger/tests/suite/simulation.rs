@@ -1,7 +1,7 @@
 //! Thousands of schedules of writers, crashes and faults.
 
 use samite_ledger::testing::conformance::Backend;
-use samite_ledger::testing::simulation::{Mischief, Options, Report, run};
+use samite_ledger::testing::simulation::{Mischief, Options, Report, collection, run};
 use samite_ledger::testing::{Faults, FaultyStore, Seeded, for_seeds};
 use std::sync::Arc;
 
@@ -79,7 +79,44 @@ fn the_audit_sees_every_mischief() {
         (Mischief::LoseEntry, "is lost"),
     ] {
         let options = Options { mischief: Some(mischief), ..Options::default() };
-        let seen = (0..200).filter_map(|seed| run(seed, &options).err()).filter(|error| error.contains(words)).count();
-        assert!(seen > 0, "{mischief:?} was not seen in 200 schedules");
+        let seen = (0..200).any(|seed| run(seed, &options).is_err_and(|error| error.contains(words)));
+        assert!(seen, "{mischief:?} was not seen in 200 schedules");
+    }
+}
+
+#[test]
+fn collecting_never_races_writing() {
+    let mut total = collection::Report::default();
+    let mut ran = 0;
+    for_seeds(0..1_000, |seed| {
+        total.add(&collection::run(seed, &collection::Options::default())?);
+        ran += 1;
+        Ok(())
+    });
+    eprintln!("{ran} schedules: {total:?}");
+    if ran == 1_000 {
+        for (what, times) in [
+            ("trees", total.trees),
+            ("deduped", total.deduped),
+            ("refused", total.refused),
+            ("marked again", total.marked_again),
+            ("forgotten", total.forgotten),
+            ("moved", total.moved),
+            ("unlinked", total.unlinked),
+            ("deletions", total.deletions),
+            ("crashes", total.crashes),
+        ] {
+            assert!(times > 100, "{what} happened {times} times in {ran} schedules");
+        }
+    }
+}
+
+#[test]
+fn the_audit_of_collections_sees_every_mischief() {
+    use collection::Mischief::{NoBlocksGuard, NoPinGuard, NoSeenHeads};
+    for mischief in [NoBlocksGuard, NoPinGuard, NoSeenHeads] {
+        let options = collection::Options { mischief: Some(mischief), ..collection::Options::default() };
+        let seen = (0..1_000).any(|seed| collection::run(seed, &options).is_err());
+        assert!(seen, "{mischief:?} was not seen in 1000 schedules");
     }
 }

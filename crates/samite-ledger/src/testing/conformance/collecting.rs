@@ -101,6 +101,20 @@ pub(super) async fn a_moved_head_stops_it(ledger: Arc<dyn Backend>) {
     assert_eq!(find(&*ledger, &[1]).await, [None]);
 }
 
+pub(super) async fn a_new_journal_stops_it(ledger: Arc<dyn Backend>) {
+    prepare(&*ledger).await;
+    root(&*ledger, 1, 1..=2).await;
+    root(&*ledger, 2, 1..=2).await;
+    ok(ledger.delete_journal(journal(2), 0).await);
+    let seen = |count| Collection { seen_journals: Some(count), ..dying(1) };
+    for count in [0, 1, 3] {
+        refused(ledger.collect(seen(count)).await, ErrorKind::Conflict, "head_moved");
+    }
+    assert_eq!(find(&*ledger, &[1]).await, [Some(place(1, 0, 5))]);
+    ok(ledger.collect(seen(2)).await);
+    assert_eq!(find(&*ledger, &[1]).await, [None]);
+}
+
 pub(super) async fn moved_blocks_take_the_new_place(ledger: Arc<dyn Backend>) {
     prepare(&*ledger).await;
     let moved = vec![packed(1, place(3, 0, 5)), packed(4, place(3, 5, 4))];
@@ -135,6 +149,7 @@ pub(super) async fn a_refused_collection_changes_nothing(ledger: Arc<dyn Backend
         moved: vec![packed(1, place(3, 0, 5))],
         packs: vec![new_pack(3, 5)],
         seen_heads: Vec::new(),
+        seen_journals: Some(0),
     };
     refused(ledger.collect(step(Vec::new())).await, ErrorKind::Conflict, "pin_live");
     assert_eq!(find(&*ledger, &[1, 4]).await, [Some(place(1, 0, 5)), BARE]);

@@ -162,6 +162,7 @@ macro_rules! with_conformance_checks {
                 a_pinned_pack_does_not_die
                 lapsed_pins_are_dropped
                 a_moved_head_stops_it
+                a_new_journal_stops_it
                 moved_blocks_take_the_new_place
                 blocks_are_forgotten
                 a_refused_collection_changes_nothing

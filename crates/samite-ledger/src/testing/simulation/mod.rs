@@ -6,6 +6,7 @@
 
 mod audit;
 mod chaos;
+pub mod collection;
 mod operation;
 mod record;
 mod writer;
