@@ -83,28 +83,12 @@ impl Client {
     pub async fn branches(&self, session: SessionId) -> Result<Vec<Branch>> {
         let control = self.control(session).await?;
         let forks = self.forks(&control).await?;
-        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
-        let mut current = None;
-        let mut lifetimes = HashMap::new();
-        for entry in &registers {
-            match entry.kind {
-                register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
-                register::LIFETIME => {
-                    let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
-                    lifetimes.insert(JournalId(entry.hash), until);
-                }
-                _ => {}
-            }
-        }
+        let lifetimes = self.lifetimes(&control).await?;
         let states = self.core.0.ledger.journals(branches_of(session)).await?;
         Ok(states
             .into_iter()
             .map(|state| {
-                let lifetime = if current == Some(state.id) {
-                    Lifetime::Current
-                } else {
-                    lifetimes.get(&state.id).copied().flatten().map_or(Lifetime::Kept, Lifetime::TreesUntil)
-                };
+                let lifetime = lifetimes.get(&state.id).copied().unwrap_or(Lifetime::Kept);
                 let (forked, time) =
                     forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
                 Branch {
@@ -119,6 +103,25 @@ impl Client {
                 }
             })
             .collect())
+    }
+
+    /// How long the branches of a session keep their trees; one that is not named keeps them for ever.
+    pub(crate) async fn lifetimes(&self, control: &JournalState) -> Result<HashMap<BranchId, Lifetime>> {
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        let mut lifetimes = HashMap::new();
+        let mut current = None;
+        for entry in &registers {
+            match entry.kind {
+                register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
+                register::LIFETIME => {
+                    let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
+                    lifetimes.insert(JournalId(entry.hash), until.map_or(Lifetime::Kept, Lifetime::TreesUntil));
+                }
+                _ => {}
+            }
+        }
+        lifetimes.extend(current.map(|branch| (branch, Lifetime::Current)));
+        Ok(lifetimes)
     }
 
     async fn forks(&self, control: &JournalState) -> Result<HashMap<BranchId, (BranchForked, i64)>> {

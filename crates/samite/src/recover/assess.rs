@@ -110,9 +110,15 @@ impl Writer {
         let mut life = None;
         if let (true, Some(process)) = (own, &process) {
             let recorded = process.recorded(site)?;
-            alive = matches!(end_or_find(&recorded, PATIENCE)?, Standing::StillRunning(_));
             life = sign_of_life(&process.life_path(site)).ok().flatten();
             lost_at = life.as_ref().map(|life| life.renewed);
+            match end_or_find(&recorded, PATIENCE)? {
+                // What cannot be seen from here is not taken for gone.
+                Standing::StillRunning(_) | Standing::Unseen => alive = true,
+                // Its survivors worked until now.
+                Standing::EndedNow => lost_at = Some(self.core().now()),
+                Standing::Ended | Standing::OtherBoot => {}
+            }
         }
         let now = self.core().now();
         let since = |then: i64| u64::try_from(now.saturating_sub(then) / 1_000_000_000).ok();

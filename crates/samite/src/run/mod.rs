@@ -265,7 +265,11 @@ impl Writer {
         (mut supervised, _): (Supervised, String),
         retry: bool,
     ) -> Result<Outcome> {
-        supervised.go()?;
+        if let Err(error) = supervised.go() {
+            // Nothing was started, so there is no doubt.
+            self.fail(handle, json!({ "not_started": error.message() }), true).await?;
+            return Err(error);
+        }
         samite_host::kill_point("step.after_go");
         let finished = supervised.wait()?;
         samite_host::kill_point("step.before_outcome");

@@ -4,7 +4,7 @@ use super::checkpoint::RecordedTree;
 use crate::client::Client;
 use crate::views::row;
 use samite_host::files;
-use samite_ledger::RowQuery;
+use samite_ledger::{JournalStatus, RowQuery};
 use samite_model::tree::{TreePath, diff};
 use samite_model::{BlockId, BranchId, Error, Position, Result, SessionId};
 use samite_workspace::{ScanReport, Tree, scan};
@@ -81,13 +81,42 @@ impl Client {
 
     /// The tree that holds at a position.
     pub(crate) async fn root_at(&self, at: Position) -> Result<BlockId> {
-        self.tree_at(at).await?.map(|tree| tree.tree.root).ok_or_else(|| {
+        let found = self.tree_at(at).await?;
+        if let Some(found) = &found {
+            self.check_collected(found).await?;
+        }
+        found.map(|tree| tree.tree.root).ok_or_else(|| {
             Error::not_found(
                 "no_tree",
                 format!("there is no checkpoint up to seq {} of {}", at.seq, at.journal.short()),
             )
             .hint("`samite checkpoint SESSION` takes one")
         })
+    }
+
+    /// Whether a tree is still there: those of a branch whose time is over go at a collection.
+    async fn check_collected(&self, found: &RecordedTree) -> Result<()> {
+        let places = self.core.0.blocks.find_blocks(vec![found.tree.root]).await?;
+        if places.iter().all(Option::is_some) {
+            return Ok(());
+        }
+        let journal = found.position.journal;
+        let state = self.core.journal(journal).await?;
+        let control = self.control(state.family).await?;
+        let over =
+            self.lifetimes(&control).await?.get(&journal).is_some_and(|lifetime| lifetime.is_over(self.core.now()));
+        if over || state.status == JournalStatus::Deleted {
+            return Err(Error::not_found(
+                "tree_collected",
+                format!("the tree at seq {} of branch {} was collected", found.position.seq, journal.short()),
+            )
+            .hint("its log is kept; `samite branch keep` keeps the trees of others"));
+        }
+        Err(Error::corrupt(
+            "tree_missing",
+            format!("the tree at seq {} of branch {journal} is missing", found.position.seq),
+        )
+        .hint("run `samite verify`; a backup may have it"))
     }
 
     /// The checkpoints up to a position at which a path changed, newest first.

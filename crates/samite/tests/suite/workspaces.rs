@@ -130,3 +130,45 @@ fn a_backup_is_a_store_that_verifies() {
         assert!(verified.findings.is_empty() && verified.stale_views.is_empty());
     });
 }
+
+#[test]
+fn collection_takes_the_trees_of_a_branch_whose_time_is_over_and_nothing_else() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        let noise = |seed: u32| -> Vec<u8> {
+            (0..200_000u32).flat_map(|number| (number ^ seed).wrapping_mul(2_654_435_761).to_be_bytes()).collect()
+        };
+        fs::write(work.join("kept"), noise(1)).unwrap();
+        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        let fork = client.fork(session, ForkOptions::default()).await.unwrap();
+        let second = place.path("second");
+        client.materialise(session, fork.branch, &second).await.unwrap();
+        fs::write(second.join("tried"), noise(0x00ff_00ff)).unwrap();
+        let branch = Some(fork.branch);
+        client.checkpoint(session, branch, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        assert!(client.plan_collection().await.unwrap().branches.is_empty());
+        client.set_lifetime(session, fork.branch, Some(1)).await.unwrap();
+        let plan = client.plan_collection().await.unwrap();
+        assert_eq!(plan.branches.len(), 1);
+        assert_eq!((plan.branches[0].branch, plan.branches[0].trees), (fork.branch, 1));
+        assert!(plan.bytes > 100_000, "{}", plan.bytes);
+        let before = store.status(&client).await.unwrap().pack_bytes;
+        client.collect().await.unwrap();
+        let after = store.status(&client).await.unwrap().pack_bytes;
+        assert!(before - after > 100_000, "{before} {after}");
+        // The log stays, the kept tree stays, and what was shared with it.
+        let head = client.head(session, client.current_branch(session).await.unwrap()).await.unwrap();
+        let mut bytes = Vec::new();
+        client.cat(head, "kept", &mut bytes).await.unwrap();
+        assert!(bytes == noise(1));
+        let gone = client.head(session, fork.branch).await.unwrap();
+        let error = client.cat(gone, "tried", &mut Vec::new()).await.unwrap_err();
+        assert_eq!(error.code(), "tree_collected");
+        assert!(store.store().verify(false, None).await.unwrap().findings.is_empty());
+    });
+}

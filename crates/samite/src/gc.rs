@@ -1,0 +1,167 @@
+//! Collection: what no retained branch reaches goes. Explicit, previewed, and recorded.
+
+use crate::branch::Lifetime;
+use crate::client::Client;
+use crate::views::{Projection, row};
+use samite_keys::Body;
+use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
+use samite_model::{BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId};
+use samite_workspace::{CollectOptions, Collected, Root, begin_collection, collect, preview};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+
+/// What a collection would take from a branch.
+#[derive(Clone, Debug)]
+pub struct Reclaimable {
+    /// The session.
+    pub session: SessionId,
+    /// The branch.
+    pub branch: BranchId,
+    /// How many of its trees would go.
+    pub trees: usize,
+    /// How many bytes would go with them.
+    pub bytes: u64,
+}
+
+/// What a collection would do.
+#[derive(Clone, Debug, Default)]
+pub struct CollectionPlan {
+    /// By branch, in the order in which they were made.
+    pub branches: Vec<Reclaimable>,
+    /// Bytes in all.
+    pub bytes: u64,
+}
+
+/// The trees and payloads of a tenant, by whether they are kept.
+struct Roots {
+    keep: Vec<Root>,
+    drop: Vec<(SessionId, BranchId, Root)>,
+    heads: Vec<(JournalId, Link)>,
+}
+
+/// How often a collection looks again because somebody wrote meanwhile.
+const ROUNDS: usize = 10;
+
+impl Client {
+    /// What a collection would reclaim, by branch. Changes nothing.
+    ///
+    /// # Errors
+    /// `corrupt` naming the block when something that is kept is missing or damaged.
+    pub async fn plan_collection(&self) -> Result<CollectionPlan> {
+        let roots = self.roots().await?;
+        let drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
+        let bytes = preview(&self.core.blocks(), &roots.keep, &drop)?;
+        let mut plan = CollectionPlan::default();
+        let mut places: HashMap<BranchId, usize> = HashMap::new();
+        for ((session, branch, _), bytes) in roots.drop.iter().zip(bytes) {
+            let place = *places.entry(*branch).or_insert_with(|| {
+                plan.branches.push(Reclaimable { session: *session, branch: *branch, trees: 0, bytes: 0 });
+                plan.branches.len() - 1
+            });
+            if let Some(reclaimable) = plan.branches.get_mut(place) {
+                reclaimable.trees += 1;
+                reclaimable.bytes += bytes;
+            }
+            plan.bytes += bytes;
+        }
+        Ok(plan)
+    }
+
+    /// Takes away what no retained branch reaches, and records that. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `unavailable` (`store_busy`) when somebody kept writing; `corrupt` as [`Client::plan_collection`], and then
+    /// nothing was taken.
+    pub async fn collect(&self) -> Result<Collected> {
+        for _ in 0..ROUNDS {
+            let store = self.core.blocks();
+            let beginning = begin_collection(&store)?;
+            let roots = self.roots().await?;
+            match collect(&store, &beginning, &roots.keep, roots.heads, &CollectOptions::default()) {
+                Ok(collected) => {
+                    let what = json!({ "blocks": collected.blocks, "bytes": collected.bytes });
+                    let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
+                    self.append_to_tenant(draft, Vec::new()).await?;
+                    return Ok(collected);
+                }
+                Err(error) if matches!(error.code(), "head_moved" | "pin_live") => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::unavailable("store_busy", "the store is written to all the time, so nothing was collected")
+            .hint("try again when there is less going on"))
+    }
+
+    /// What keeps blocks: the trees along the ancestry of each branch that is retained, and all large payloads.
+    async fn roots(&self) -> Result<Roots> {
+        let core = &self.core;
+        let now = core.now();
+        let states = core.0.ledger.journals(JournalFilter::default()).await?;
+        let mut roots = Roots { keep: Vec::new(), drop: Vec::new(), heads: Vec::new() };
+        let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
+        for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
+            lifetimes.extend(self.lifetimes(control).await?);
+        }
+        let mut kept: HashSet<Position> = HashSet::new();
+        let branches = || states.iter().filter(|state| state.kind == JournalKind::Branch);
+        for state in branches() {
+            let retained = state.status == JournalStatus::Open
+                && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
+            if retained {
+                for (position, root) in self.trees(state).await? {
+                    if kept.insert(position) {
+                        roots.keep.push(self.root(state, root));
+                    }
+                }
+            }
+            self.payloads(state, &mut roots.keep).await?;
+        }
+        for state in branches() {
+            for (position, root) in self.trees(state).await? {
+                if position.journal == state.id && !kept.contains(&position) {
+                    roots.drop.push((state.family, state.id, self.root(state, root)));
+                }
+            }
+        }
+        roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
+        Ok(roots)
+    }
+
+    fn root(&self, state: &JournalState, block: BlockId) -> Root {
+        Root { label: state.id.short(), owner: state.owner, block, tree: true }
+    }
+
+    /// The trees along a branch's ancestry.
+    async fn trees(&self, state: &JournalState) -> Result<Vec<(Position, BlockId)>> {
+        let at = Position { journal: state.id, seq: state.head };
+        let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
+        let rows = self.core.0.ledger.rows(query).await?;
+        rows.into_iter().map(|row| Ok((row.position, BlockId::from_slice(&row.value)?))).collect()
+    }
+
+    /// The blocks of a journal's own large payloads.
+    async fn payloads(&self, state: &JournalState, keep: &mut Vec<Root>) -> Result<()> {
+        let at = Position { journal: state.id, seq: state.head };
+        let query = RowQuery { at, kind: row::LARGE, hashes: Vec::new(), limit: usize::MAX };
+        for found in self.core.0.ledger.rows(query).await? {
+            if found.position.journal != state.id {
+                continue;
+            }
+            let seq = found.position.seq;
+            for stored in self.core.0.ledger.read(Read::range(state.id, seq, seq)).await? {
+                let Some(sealed) = &stored.payload else { continue };
+                let header = Header::decode(&stored.header)?;
+                let Body::Blocks(blocks) = self.core.0.keys.open_payload(&header, state.id, sealed)?.body else {
+                    continue;
+                };
+                keep.extend(blocks.into_iter().map(|block| Root {
+                    label: state.id.short(),
+                    owner: header.owner,
+                    block,
+                    tree: false,
+                }));
+            }
+        }
+        Ok(())
+    }
+}
