@@ -23,6 +23,8 @@ fn common(database: &mut Connection) -> rusqlite::Result<()> {
     // The log is evidence of what was acknowledged: no close may fold it away unchecked.
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // Without it some statements are planned anew for every value that is bound.
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     database.execute_batch(
         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; \
          PRAGMA cache_size = -8000;",

@@ -16,6 +16,7 @@ mod lease;
 mod maintain;
 mod number;
 mod open;
+mod queue;
 mod read;
 mod readers;
 mod retire;
@@ -32,6 +33,7 @@ use async_trait::async_trait;
 use failure::{closed, outcome_unknown};
 use futures_channel::oneshot;
 use futures_lite::FutureExt as _;
+use queue::Queue;
 use readers::Readers;
 use samite_host::Sleep;
 use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Result};
@@ -45,9 +47,6 @@ pub use high_water::Lost;
 pub use maintain::{Damage, JournalSize, Statistics};
 pub use open::OpenOptions;
 
-/// How many requests wait for the writer before callers wait to ask.
-const QUEUE: usize = 1_024;
-
 /// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger; dropping the
 /// last one closes its files, after what is under way.
 ///
@@ -60,7 +59,7 @@ pub struct SqliteLedger {
 struct Shared {
     path: PathBuf,
     /// None for a ledger that is only read.
-    writer: Option<async_channel::Sender<Message>>,
+    writer: Option<Arc<Queue<Message>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
     waiters: Arc<Waiting>,
@@ -108,15 +107,16 @@ impl SqliteLedger {
         let (writer, thread) = match opened.writing {
             None => (None, None),
             Some(writing) => {
-                let (sender, receiver) = async_channel::bounded(QUEUE);
+                let queue = Arc::new(Queue::new());
+                let served = Arc::clone(&queue);
                 let writer = Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters));
                 let thread = std::thread::Builder::new()
                     .name("ledger-writer".into())
-                    .spawn(move || writer.run(&receiver))
+                    .spawn(move || writer.run(&served))
                     .map_err(|error| {
                         Error::unavailable("no_thread", "no thread can be started to write").because(error)
                     })?;
-                (Some(sender), Some(thread))
+                (Some(queue), Some(thread))
             }
         };
         Ok(Self {
@@ -149,7 +149,7 @@ impl SqliteLedger {
     /// `unavailable` when the ledger cannot be written.
     pub async fn accept_loss(&self) -> Result<Vec<Lost>> {
         let (reply, answer) = oneshot::channel();
-        self.tell(Message::AcceptLoss(reply)).await?;
+        self.tell(Message::AcceptLoss(reply))?;
         let lost = answer.await.map_err(|_| closed())??;
         self.shared.lost.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(lost)
@@ -161,33 +161,33 @@ impl SqliteLedger {
     /// `unavailable` (`busy`) while another process reads or writes.
     pub async fn checkpoint(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.tell(Message::Checkpoint(reply)).await?;
+        self.tell(Message::Checkpoint(reply))?;
         answer.await.map_err(|_| closed())?
     }
 
     /// Closes all handles on the ledger after what is under way; later calls are `unavailable` (`closed`). When this
     /// returns, this process has no file of it open.
+    #[expect(clippy::unused_async, reason = "another backend's end may have to wait")]
     pub async fn close(&self) {
         if let Some(writer) = &self.shared.writer {
-            // When it is closed already, so much the better.
-            let _ = writer.send(Message::Stop).await;
+            writer.close();
         }
         self.shared.end();
         self.shared.waiters.wake();
     }
 
-    async fn tell(&self, message: Message) -> Result<()> {
+    fn tell(&self, message: Message) -> Result<()> {
         let Some(writer) = &self.shared.writer else {
             let path = self.shared.path.display();
             return Err(Error::unavailable("read_only", format!("the ledger {path} is open for reading only"))
                 .hint("open it for writing, on a file system that can be written"));
         };
-        writer.send(message).await.map_err(|_| closed())
+        writer.push(message).map_err(|_| closed())
     }
 
     async fn request(&self, request: Request) -> Result<Outcome> {
         let (reply, answer) = oneshot::channel();
-        self.tell(Message::Job(Box::new(Job { request, reply }))).await?;
+        self.tell(Message::Job(Box::new(Job { request, reply })))?;
         // A writer that is gone before it answered may have committed.
         answer.await.map_err(|_| outcome_unknown())?
     }

@@ -1,8 +1,9 @@
 //! The thread that writes: it takes whatever waits, commits it as one transaction, and only then answers.
 
-use super::failure::{Failure, closed, explain, leaves_outcome_open, outcome_unknown};
+use super::failure::{Failure, explain, leaves_outcome_open, outcome_unknown};
 use super::high_water::{self, Lost, Mark};
 use super::open::Writing;
+use super::queue::Queue;
 use super::wait::Waiting;
 use super::work::{Memo, Work};
 use crate::{Collection, Commit, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
@@ -10,6 +11,7 @@ use futures_channel::oneshot;
 use rusqlite::Connection;
 use samite_host::kill_point;
 use samite_model::{Error, JournalId, KeyId, PinId, Result};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -49,7 +51,6 @@ pub(super) enum Message {
     Checkpoint(oneshot::Sender<Result<()>>),
     /// Takes what is there for all there was.
     AcceptLoss(oneshot::Sender<Result<Vec<Lost>>>),
-    Stop,
 }
 
 pub(super) struct Writer {
@@ -75,40 +76,35 @@ impl Writer {
         Self { path, writing, memo: Memo::default(), waiters, lost, checkpoint_at: CHECKPOINT_PAGES }
     }
 
-    /// Serves until it is told to stop or nobody can ask any more.
-    pub(super) fn run(mut self, queue: &async_channel::Receiver<Message>) {
+    /// Serves until the queue is closed and empty.
+    pub(super) fn run(mut self, queue: &Queue<Message>) {
+        // However this thread ends, whoever asks afterwards is told.
+        let _closing = Closing(queue);
+        let mut messages = VecDeque::with_capacity(GROUP);
         let mut jobs = Vec::with_capacity(GROUP);
-        while let Ok(first) = queue.recv_blocking() {
-            let mut message = Some(first);
-            while let Some(Message::Job(job)) = message {
-                jobs.push(*job);
-                message = if jobs.len() < GROUP { queue.try_recv().ok() } else { None };
-            }
-            if !jobs.is_empty() {
-                self.serve(&mut jobs);
-                self.checkpoint_when_due();
-            }
-            match message {
-                Some(Message::Checkpoint(reply)) => {
-                    let _ = reply.send(self.checkpoint());
+        while queue.take(GROUP, &mut messages) {
+            while let Some(message) = messages.pop_front() {
+                match message {
+                    Message::Job(job) => jobs.push(*job),
+                    Message::Checkpoint(reply) => {
+                        self.serve(&mut jobs);
+                        let _ = reply.send(self.checkpoint());
+                    }
+                    Message::AcceptLoss(reply) => {
+                        self.serve(&mut jobs);
+                        let _ = reply.send(self.accept_loss());
+                    }
                 }
-                Some(Message::AcceptLoss(reply)) => {
-                    let _ = reply.send(self.accept_loss());
-                }
-                Some(Message::Stop) => break,
-                Some(Message::Job(_)) | None => {}
             }
-        }
-        queue.close();
-        // What came after the stop gets an answer too.
-        while let Ok(message) = queue.try_recv() {
-            if let Message::Job(job) = message {
-                let _ = job.reply.send(Err(closed()));
-            }
+            self.serve(&mut jobs);
+            self.checkpoint_when_due();
         }
     }
 
     fn serve(&mut self, jobs: &mut Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
         if !self.lost.is_empty() {
             for job in jobs.drain(..) {
                 let _ = job.reply.send(Err(high_water::behind(&self.path, &self.lost)));
@@ -241,6 +237,19 @@ impl Writer {
         ended?;
         self.lost.clear();
         Ok(lost)
+    }
+}
+
+/// Closes the queue when it goes, and drops what waits: those who asked are told by that.
+struct Closing<'queue>(&'queue Queue<Message>);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+        let mut left = VecDeque::new();
+        while self.0.take(usize::MAX, &mut left) {
+            left.clear();
+        }
     }
 }
 
