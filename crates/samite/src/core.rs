@@ -2,7 +2,6 @@
 
 use crate::client::Client;
 use crate::log::Entry;
-use crate::payload::SessionCreated;
 use crate::views::{self, IndexHash, Projection};
 use samite_blocks::PackStore;
 use samite_host::{Clock, Random};
@@ -251,11 +250,6 @@ impl Core {
                     .hint("run `samite verify`")
             })?;
         self.open(position.journal, &stored)
-    }
-
-    /// The first entry of a session's control journal.
-    pub(crate) async fn session_created(&self, control: JournalId) -> Result<SessionCreated> {
-        self.entry_at(Position { journal: control, seq: 1 }).await?.json()
     }
 }
 

@@ -110,7 +110,7 @@ impl Client {
             if retained {
                 for (position, root) in self.trees(state).await? {
                     if kept.insert(position) {
-                        roots.keep.push(self.root(state, root));
+                        roots.keep.push(tree_root(state, root));
                     }
                 }
             }
@@ -119,16 +119,12 @@ impl Client {
         for state in branches() {
             for (position, root) in self.trees(state).await? {
                 if position.journal == state.id && !kept.contains(&position) {
-                    roots.drop.push((state.family, state.id, self.root(state, root)));
+                    roots.drop.push((state.family, state.id, tree_root(state, root)));
                 }
             }
         }
         roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
         Ok(roots)
-    }
-
-    fn root(&self, state: &JournalState, block: BlockId) -> Root {
-        Root { label: state.id.short(), owner: state.owner, block, tree: true }
     }
 
     /// The trees along a branch's ancestry.
@@ -164,4 +160,8 @@ impl Client {
         }
         Ok(())
     }
+}
+
+fn tree_root(state: &JournalState, block: BlockId) -> Root {
+    Root { label: state.id.short(), owner: state.owner, block, tree: true }
 }

@@ -58,24 +58,24 @@ impl Core {
         if entry.payload.is_none() {
             return Ok(Projection::default());
         }
-        let hasher = self.hasher(entry.header.owner, journal.family);
+        let family = self.hasher(entry.header.owner, journal.family);
         if entry.is_event() {
             let event = entry.event()?;
             let Some(dedupe) = event.dedupe else { return Ok(Projection::default()) };
             let code = entry.header.kind.code().to_be_bytes();
             let row = views::dedupe(
-                hasher.hash("dedupe", &[dedupe.as_bytes()])?,
-                hasher.hash("submitted", &[&code, event.body])?,
+                family.hash("dedupe", &[dedupe.as_bytes()])?,
+                family.hash("submitted", &[&code, event.body])?,
             );
             return Ok(Projection { rows: vec![row], registers: Vec::new() });
         }
         Ok(match entry.header.kind {
             K::STEP_STARTED => {
                 let step = self.open_step(journal, entry)?;
-                let started: StepStarted = entry.json()?;
-                let hashes = views::step_hashes(&hasher, &started)?;
+                let payload: StepStarted = entry.json()?;
+                let hashes = views::step_hashes(&family, &payload)?;
                 steps.insert(step.id, step);
-                views::step_started(entry.header.id, entry.header.epoch, started.attempt, &hashes)
+                views::step_started(entry.header.id, entry.header.epoch, payload.attempt, &hashes)
             }
             K::STEPS_INHERITED => {
                 let mut open = Vec::new();
@@ -103,8 +103,8 @@ impl Core {
             }
             K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
             K::SESSION_CREATED => views::session_created(&entry.json()?),
-            K::SESSION_KEYED => views::session_keyed(&hasher, &entry.json()?)?,
-            K::BRANCH_FORKED => views::branch_forked(&hasher, &entry.json()?)?,
+            K::SESSION_KEYED => views::session_keyed(&family, &entry.json()?)?,
+            K::BRANCH_FORKED => views::branch_forked(&family, &entry.json()?)?,
             K::BRANCH_CURRENT => views::branch_current(&entry.json()?),
             K::BRANCH_LIFETIME => views::branch_lifetime(&entry.json()?),
             _ => Projection::default(),

@@ -74,8 +74,8 @@ impl Client {
         if let Some(key) = new.key {
             let tenant = self.tenant_control();
             let keyed = SessionKeyed { key, session };
-            let hasher = self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0));
-            let draft = self.core.draft(EntryKind::SESSION_KEYED, &keyed, views::session_keyed(&hasher, &keyed)?)?;
+            let views = views::session_keyed(&self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0)), &keyed)?;
+            let draft = self.core.draft(EntryKind::SESSION_KEYED, &keyed, views)?;
             let hashes = draft.views.rows.iter().map(|row| row.hash).collect();
             commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::SESSION_KEY, hashes });
             let entries = vec![self.core.seal(tenant, &self.author(0), draft)?];
@@ -96,8 +96,9 @@ impl Client {
     pub async fn session_by_key(&self, key: &str) -> Result<Option<SessionId>> {
         let tenant = self.tenant_control();
         let Some(state) = self.core.0.ledger.journal(tenant).await? else { return Ok(None) };
-        let hasher = self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0));
-        let hashes = vec![hasher.hash("session-key", &[key.as_bytes()])?];
+        let hash =
+            self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0)).hash("session-key", &[key.as_bytes()])?;
+        let hashes = vec![hash];
         let at = Position { journal: tenant, seq: state.head };
         let query = RowQuery { at, kind: row::SESSION_KEY, hashes, limit: 1 };
         let found = self.core.0.ledger.rows(query).await?;

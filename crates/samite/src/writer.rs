@@ -63,16 +63,13 @@ pub struct Writer {
     pub(crate) client: Client,
     pub(crate) session: SessionId,
     pub(crate) branch: BranchId,
-    pub(crate) control: JournalId,
     pub(crate) epoch: u64,
     /// The owners along the ancestry: a lookup hashes once for each.
     pub(crate) owners: Vec<Pseudonym>,
-    writer: Pseudonym,
+    pseudonym: Pseudonym,
     process: Vec<u8>,
     time_to_live: i64,
     state: Mutex<State>,
-    /// The lease of another writer that ended when this one began.
-    pub(crate) previous: Option<Lease>,
 }
 
 struct State {
@@ -113,20 +110,18 @@ impl Client {
         if !owners.contains(&state.owner) {
             owners.push(state.owner);
         }
-        let (epoch, previous, expires) =
+        let (epoch, expires) =
             take_lease(&self.core, &state, writer, &process, time_to_live, options.take_over).await?;
         Ok(Writer {
             client: self.clone(),
             session,
             branch,
-            control: control.id,
             epoch,
             owners,
-            writer,
+            pseudonym: writer,
             process,
             time_to_live,
             state: Mutex::new(State { expires, open: None }),
-            previous,
         })
     }
 }
@@ -146,7 +141,7 @@ async fn take_lease(
     process: &[u8],
     time_to_live: i64,
     force: bool,
-) -> Result<(u64, Option<Lease>, i64)> {
+) -> Result<(u64, i64)> {
     let mut take_over = None;
     // Each round sees another holder, and a holder that lives ends the loop.
     for _ in 0..8 {
@@ -154,7 +149,7 @@ async fn take_lease(
         let expires = now.saturating_add(time_to_live);
         let request = LeaseRequest { journal: branch.id, writer, now, expires, process: process.to_vec(), take_over };
         match core.0.ledger.lease(request).await? {
-            LeaseOutcome::Held { epoch, previous } => return Ok((epoch, previous, expires)),
+            LeaseOutcome::Held { epoch, .. } => return Ok((epoch, expires)),
             LeaseOutcome::Busy(lease) if force || holder_is_gone(&lease) => take_over = Some(lease.epoch),
             LeaseOutcome::Busy(lease) => {
                 let seconds = lease.expires.saturating_sub(now) / 1_000_000_000 + 1;
@@ -205,10 +200,9 @@ impl Writer {
 
     /// The branch's open steps with the version that guards them; `fresh` reads them again.
     pub(crate) async fn open_steps(&self, fresh: bool) -> Result<(u64, Arc<Vec<OpenStep>>)> {
-        if !fresh {
-            if let Some(open) = &self.locked().open {
-                return Ok(open.clone());
-            }
+        let known = if fresh { None } else { self.locked().open.clone() };
+        if let Some(open) = known {
+            return Ok(open);
         }
         let (version, registers) = self.core().0.ledger.registers(self.branch).await?;
         let mut open: Vec<OpenStep> = registers
@@ -344,7 +338,7 @@ impl Writer {
         let now = self.core().now();
         let request = LeaseRequest {
             journal: self.branch,
-            writer: self.writer,
+            writer: self.pseudonym,
             now,
             expires: now,
             process: self.process.clone(),

@@ -65,22 +65,22 @@ impl Client {
             trees_until: if rewind { None } else { trees_until },
         };
         let author = self.author(0);
-        let hasher = self.core.hasher(self.subject.pseudonym, session);
+        let family = self.core.hasher(self.subject.pseudonym, session);
         for round in 0..ROUNDS {
-            let mut guards = vec![Guard::Open { journal: at.journal }];
+            let mut required = vec![Guard::Open { journal: at.journal }];
             if let Some(key) = &forked.key {
-                let hashes = vec![hasher.hash("branch-key", &[key.as_bytes()])?];
-                guards.push(Guard::RowAbsent { journal: control.id, kind: row::BRANCH_KEY, hashes });
+                let hashes = vec![family.hash("branch-key", &[key.as_bytes()])?];
+                required.push(Guard::RowAbsent { journal: control.id, kind: row::BRANCH_KEY, hashes });
             }
             let mut drafts =
-                vec![self.core.draft(EntryKind::BRANCH_FORKED, &forked, views::branch_forked(&hasher, &forked)?)?];
+                vec![self.core.draft(EntryKind::BRANCH_FORKED, &forked, views::branch_forked(&family, &forked)?)?];
             let mut previous = current;
             if rewind {
                 let (version, registers) = self.core.0.ledger.registers(control.id).await?;
                 if let Some(register) = registers.iter().find(|entry| entry.kind == register::CURRENT) {
                     previous = JournalId::from_slice(&register.value)?;
                 }
-                guards.push(Guard::Registers { journal: control.id, version });
+                required.push(Guard::Registers { journal: control.id, version });
                 let becomes = BranchCurrent { branch, previous, previous_trees_until: trees_until };
                 drafts.push(self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?);
             }
@@ -104,7 +104,7 @@ impl Client {
                 owner: self.subject.pseudonym,
                 parent: Some(at),
             };
-            let commit = Commit { guards, journals: vec![journal], appends, ..Commit::default() };
+            let commit = Commit { guards: required, journals: vec![journal], appends, ..Commit::default() };
             match self.core.0.ledger.commit(commit).await {
                 Ok(_) => {
                     let mut in_doubt = Vec::new();

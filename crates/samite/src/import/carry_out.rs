@@ -69,10 +69,8 @@ impl<'a> Importer<'a> {
         progress: OnBytes<'_>,
     ) -> Result<Imported> {
         let mut identity = identify(path, head)?;
-        if let Some(AgentIdentity { id, tool_use }) = &mut identity.agent {
-            if tool_use.is_none() {
-                *tool_use = self.agents.get(&agent_key(&identity.session_id, id)).cloned();
-            }
+        if let Some(AgentIdentity { id, tool_use: tool_use @ None }) = &mut identity.agent {
+            *tool_use = self.agents.get(&agent_key(&identity.session_id, id)).cloned();
         }
         let parent_session = identity.session_id.clone();
         let is_agent = identity.agent.is_some();
@@ -159,27 +157,26 @@ impl Run<'_> {
     }
 
     async fn begin(&mut self, begin: Begin) -> Result<()> {
-        let session = match self.client.session_by_key(&begin.key).await? {
-            Some(session) => session,
-            None => {
-                let parent = self.parent(&begin).await?;
-                let name = match &begin.agent {
-                    Some(agent) => format!("agent {agent}"),
-                    None => begin.session_id.clone(),
-                };
-                let source = json!({
-                    "harness": "claude-code",
-                    "session": begin.session_id,
-                    "agent": begin.agent,
-                    "cwd": begin.cwd,
-                    "version": begin.version,
-                    "git_branch": begin.git_branch,
-                });
-                let name =
-                    (!name.is_empty() && name.len() <= 512 && !name.chars().any(char::is_control)).then_some(name);
-                let new = NewSession { name, key: Some(begin.key.clone()), parent, source: Some(source) };
-                self.client.create_session(new).await?.id
-            }
+        let known = self.client.session_by_key(&begin.key).await?;
+        let session = if let Some(session) = known {
+            session
+        } else {
+            let parent = self.parent(&begin).await?;
+            let name = match &begin.agent {
+                Some(agent) => format!("agent {agent}"),
+                None => begin.session_id.clone(),
+            };
+            let source = json!({
+                "harness": "claude-code",
+                "session": begin.session_id,
+                "agent": begin.agent,
+                "cwd": begin.cwd,
+                "version": begin.version,
+                "git_branch": begin.git_branch,
+            });
+            let name = (!name.is_empty() && name.len() <= 512 && !name.chars().any(char::is_control)).then_some(name);
+            let new = NewSession { name, key: Some(begin.key.clone()), parent, source: Some(source) };
+            self.client.create_session(new).await?.id
         };
         self.keys.insert(begin.key, session);
         self.targets.push(Target::open(self.client, session, begin.session_id).await?);

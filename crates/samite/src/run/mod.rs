@@ -193,10 +193,8 @@ impl Writer {
             }
             if settlement.run_again {
                 // Only its own key may run it again: that is what the outside knows it by.
-                let outcome = match self.run_again_supervised(&assessment, run, site).await? {
-                    Some(outcome) => outcome,
-                    None => return Ok(Ran::InDoubt(Box::new(assessment))),
-                };
+                let again = self.run_again_supervised(&assessment, run, site).await?;
+                let Some(outcome) = again else { return Ok(Ran::InDoubt(Box::new(assessment))) };
                 let settlement = Box::new(settlement);
                 return Ok(if doubt.same_key {
                     Ran::Ended { outcome, replayed: false, settled: Some(settlement) }

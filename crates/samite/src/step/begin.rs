@@ -41,7 +41,7 @@ impl Writer {
 
     async fn begin_after(&self, mut before: Option<(&StepHandle, &Completion)>, new: &NewStep) -> Result<Begin> {
         new.check()?;
-        let started = self.started(new, 1, self.idempotency_key(&new.key)?);
+        let started = started(new, 1, self.idempotency_key(&new.key)?);
         let hashes = views::step_hashes(&self.own_hash(), &started)?;
         let plan =
             Plan { new, id: self.core().entry_id()?, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
@@ -91,22 +91,6 @@ impl Writer {
         use crate::views::IndexHash;
         let hash = self.own_hash().hash("idempotency", &[self.branch.as_bytes(), key.as_bytes()])?;
         Ok(data_encoding::HEXLOWER.encode(&hash))
-    }
-
-    pub(super) fn started(&self, new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
-        StepStarted {
-            key: new.key.clone(),
-            tool: new.tool.clone(),
-            input: new.input.clone(),
-            effect: new.effect.clone(),
-            touches: new.touches.clone(),
-            probe: new.probe.clone(),
-            attempt,
-            idempotency_key,
-            tree: new.tree,
-            process: new.process.clone(),
-            source: new.source,
-        }
     }
 
     /// Whether an open step answers this begin: the same key, or doubt on the same tool or resource.
@@ -227,7 +211,7 @@ impl Writer {
 
     /// The next attempt after a retryable failure. On the branch that failed it has the same idempotency key.
     async fn start_again(&self, plan: &Plan<'_>, attempt: u32) -> Result<Begin> {
-        let started = self.started(plan.new, attempt + 1, self.idempotency_key(&plan.new.key)?);
+        let started = started(plan.new, attempt + 1, self.idempotency_key(&plan.new.key)?);
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             if let Some(answer) = self.blocked(plan, &open, None).await? {
@@ -329,6 +313,22 @@ impl Writer {
             }
         }
         Err(Error::conflict("steps_contended", format!("step {step} changed while it was run again")).hint("try again"))
+    }
+}
+
+fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
+    StepStarted {
+        key: new.key.clone(),
+        tool: new.tool.clone(),
+        input: new.input.clone(),
+        effect: new.effect.clone(),
+        touches: new.touches.clone(),
+        probe: new.probe.clone(),
+        attempt,
+        idempotency_key,
+        tree: new.tree,
+        process: new.process.clone(),
+        source: new.source,
     }
 }
 

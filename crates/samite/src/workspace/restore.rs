@@ -237,7 +237,7 @@ impl Writer {
             }
         };
         samite_host::kill_point("restore.begun");
-        let report = self.apply(&workspace, &input).await?;
+        let report = self.apply(&workspace, &input)?;
         self.finish_restore(&handle, &report).await?;
         Ok(Restored { directory: workspace.directory, target, from, safety: Some(safety.position), report })
     }
@@ -251,7 +251,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn apply(&self, workspace: &super::WorkspaceInfo, input: &RestoreInput) -> Result<RestoreReport> {
+    fn apply(&self, workspace: &super::WorkspaceInfo, input: &RestoreInput) -> Result<RestoreReport> {
         let operation: samite_model::EntryId = input.operation.parse()?;
         let mut options = RestoreOptions::new(operation.0, self.client.subject.pseudonym, input.base, input.target);
         options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
@@ -276,7 +276,7 @@ impl Writer {
             options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
             return crate::core::to_value(&materialise(&self.core().blocks(), &workspace.directory, &options)?);
         }
-        crate::core::to_value(&self.apply(&workspace, &input).await?)
+        crate::core::to_value(&self.apply(&workspace, &input)?)
     }
 }
 

@@ -20,9 +20,9 @@ async fn import(world: &World, directory: &Path) -> Counted {
     let mut sessions = Vec::new();
     for file in found {
         let open = || files::open_reader(&file.path).unwrap();
-        let imported = importer.transcript(&file.path, open(), open(), &mut |_| {}).await.unwrap();
-        sessions.push(imported.session);
-        sessions.extend(imported.sidechains);
+        let became = importer.transcript(&file.path, open(), open(), &mut |_| {}).await.unwrap();
+        sessions.push(became.session);
+        sessions.extend(became.sidechains);
     }
     sessions.sort();
     sessions.dedup();

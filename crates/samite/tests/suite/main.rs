@@ -1,4 +1,10 @@
 //! The fabric, tried as a harness uses it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests stop at what they do not expect, make their own files, and say what they skip"
+)]
 
 mod forks;
 mod imports;

@@ -39,24 +39,24 @@ impl Target {
     }
 
     pub(super) async fn fork(&mut self, client: &Client, fork: &Fork) -> Result<()> {
-        let branch = match client.branch_by_key(self.session, fork.key.as_str()).await? {
-            Some(branch) => branch,
-            None => {
-                // The fork point must be durable, and the steps open there known.
-                self.branch(fork.from)?.flush().await?;
-                let at = self.positions.get(&fork.at_line).copied().ok_or_else(|| {
-                    Error::internal("bad_plan", format!("a plan forks at line {}, which has no entry", fork.at_line))
-                })?;
-                let options = ForkOptions {
-                    branch: Some(at.journal),
-                    seq: Some(at.seq),
-                    reason: ForkReason::Import,
-                    key: Some(fork.key.as_str().to_owned()),
-                    keep: true,
-                    ..ForkOptions::default()
-                };
-                client.fork(self.session, options).await?.branch
-            }
+        let known = client.branch_by_key(self.session, fork.key.as_str()).await?;
+        let branch = if let Some(branch) = known {
+            branch
+        } else {
+            // The fork point must be durable, and the steps open there known.
+            self.branch(fork.from)?.flush().await?;
+            let at = self.positions.get(&fork.at_line).copied().ok_or_else(|| {
+                Error::internal("bad_plan", format!("a plan forks at line {}, which has no entry", fork.at_line))
+            })?;
+            let options = ForkOptions {
+                branch: Some(at.journal),
+                seq: Some(at.seq),
+                reason: ForkReason::Import,
+                key: Some(fork.key.as_str().to_owned()),
+                keep: true,
+                ..ForkOptions::default()
+            };
+            client.fork(self.session, options).await?.branch
         };
         self.add(client, fork.branch, branch).await
     }
