@@ -80,7 +80,7 @@ pub(crate) fn key(path: &[u8]) -> Key {
 
 struct Bytes<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl Bytes<'_> {
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (array, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
@@ -303,9 +303,9 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("cache");
         written(&path, &[("a", stamp(1_001))]);
-        let whole = std::fs::read(&path).unwrap();
+        let whole = files::read(&path).unwrap();
         for cut in 0..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
+            files::write_atomic(&path, &whole[..cut], 0o600).unwrap();
             assert_eq!(StatCache::load(Some(&path)).unwrap().state, CacheState::Damaged, "cut at {cut}");
         }
         for bit in 0..whole.len() * 8 {

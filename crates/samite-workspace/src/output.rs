@@ -12,18 +12,27 @@ use samite_model::{BlockId, PackId, PinId, Pseudonym, Result};
 pub const INLINE_LIMIT: usize = 256 << 10;
 /// A pin is renewed when half of this has passed, in nanoseconds.
 const PIN_TIME: i64 = 600 * 1_000_000_000;
+/// How long it can be seen that a writer was at it, in nanoseconds: no collection takes longer.
+pub(crate) const MARK_TIME: i64 = 3600 * 1_000_000_000;
+
+/// Whether a pin only says that somebody wrote, and keeps nothing.
+pub(crate) fn is_mark(store: &Store, pin: &Pin) -> bool {
+    pin.base.is_none() && pin.packs.is_empty() && pin.owner == store.tenant
+}
 
 /// A pin that is kept alive while a writer is at it.
 pub(crate) struct LivePin<'a> {
     store: &'a Store,
     pub(crate) pin: Pin,
+    /// How many of its packs are recorded.
+    recorded: usize,
 }
 
 impl<'a> LivePin<'a> {
     /// Pins what `base` reaches. Nothing may be deduplicated before this returns.
     pub(crate) fn new(store: &'a Store, owner: Pseudonym, base: Option<BlockId>) -> Result<Self> {
         let pin = Pin { id: PinId(store.random_id()?), owner, base, expires: 0, packs: Vec::new() };
-        let mut live = Self { store, pin };
+        let mut live = Self { store, pin, recorded: 0 };
         live.record()?;
         Ok(live)
     }
@@ -31,7 +40,25 @@ impl<'a> LivePin<'a> {
     /// Records the pin with a new expiry.
     pub(crate) fn record(&mut self) -> Result<()> {
         self.pin.expires = self.store.clock.now().saturating_add(PIN_TIME);
-        block_on(self.store.index.pin(self.pin.clone()))
+        block_on(self.store.index.pin(self.pin.clone()))?;
+        self.recorded = self.pin.packs.len();
+        Ok(())
+    }
+
+    /// Records the packs that were noted, and then leaves a mark that outlives the pin.
+    ///
+    /// A collection that read the pins before the mark was there fails when it sees it, even if the writer has committed
+    /// and ended its pin by then. One that read them later saw the pin with all of its packs, or reads roots that have
+    /// the commit.
+    fn seal(&mut self) -> Result<()> {
+        if self.recorded < self.pin.packs.len() {
+            self.record()?;
+        } else {
+            self.renew()?;
+        }
+        let id = PinId(self.store.random_id()?);
+        let expires = self.store.clock.now().saturating_add(MARK_TIME);
+        block_on(self.store.index.pin(Pin { id, owner: self.store.tenant, base: None, expires, packs: Vec::new() }))
     }
 
     /// Records it when half of its time has passed.
@@ -128,6 +155,7 @@ impl<'a> Output<'a> {
     /// Ends what is being written and returns the rows. When this returns, all packs are durable.
     pub(crate) fn finish(mut self) -> Result<(Vec<NewBlock>, Vec<NewPack>, Pin)> {
         self.end_pack()?;
+        self.pin.seal()?;
         let mut blocks: Vec<NewBlock> = Vec::with_capacity(self.inline.len());
         let mut packs = Vec::new();
         for pack in self.written {

@@ -63,17 +63,14 @@ pub fn store_payload(
             if new.contains(&id) {
                 continue;
             }
-            match store.find(&[id])?.pop().flatten() {
-                Some(place) => {
-                    if let BlockPlace::Pack { pack, .. } = place {
-                        output.pin.note(pack);
-                    }
-                    known.push(id);
+            if let Some(place) = store.find(&[id])?.pop().flatten() {
+                if let BlockPlace::Pack { pack, .. } = place {
+                    output.pin.note(pack);
                 }
-                None => {
-                    new.insert(id);
-                    output.add(id, owner, &store.sealing.seal_block(domain, id, block_type::PAYLOAD, chunk)?)?;
-                }
+                known.push(id);
+            } else {
+                new.insert(id);
+                output.add(id, owner, &store.sealing.seal_block(domain, id, block_type::PAYLOAD, chunk)?)?;
             }
         }
         bytes = rest.to_vec();

@@ -11,7 +11,7 @@ use crate::tree::references;
 use samite_host::kill_point;
 use samite_keys::Domain;
 use samite_ledger::{BlockPlace, Commit, Guard, NewBlock, NewPack, Pin};
-use samite_model::tree::{Body, Built, Content, Segment};
+use samite_model::tree::{Built, Segment};
 use samite_model::{BlockId, Error, Pseudonym, Result};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -82,12 +82,7 @@ fn save_cache(writer: Option<CacheWriter>, scanned: &Scanned) -> Result<()> {
             if item.state != State::Known || item.entry.metadata.torn {
                 continue;
             }
-            if let Content::File { body, .. } = &item.entry.content {
-                let segments: &[Segment] = match (body, &item.listed) {
-                    (Body::Segments(segments), _) => segments,
-                    (Body::List(_), Some(segments)) => segments,
-                    (Body::List(_), None) => continue,
-                };
+            if let Some(segments) = item.segments() {
                 let xattrs = !item.entry.metadata.xattrs.is_empty();
                 writer.add(&directory.path.join(&item.entry.name), &item.stamp, xattrs, segments);
             }
@@ -139,12 +134,6 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
         group_links(&mut scanned);
         let assembled = assemble(store, options.owner, &mut scanned)?;
         kill_point("snapshot.assembled");
-        // From here on nothing that was found may vanish without the commit noticing.
-        if output.pin.pin.packs.is_empty() {
-            output.pin.renew()?
-        } else {
-            output.pin.record()?
-        }
         match settle(store, &claimed, &assembled)? {
             Ok(settled) => {
                 found = Some((assembled, settled));
@@ -153,7 +142,7 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
             Err(missing) => read_again(&mut scanned, &missing),
         }
     }
-    let Some((assembled, settled)) = found else {
+    let Some((assembled, mut settled)) = found else {
         return Err(Error::conflict(
             "blocks_dying",
             format!("blocks of {} vanish while they are used", path.display()),
@@ -161,15 +150,19 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
         .hint("try again when the collection is done"));
     };
     for block in &assembled.blocks {
-        if settled.new.contains(&block.id) {
+        // Directories that hold the same have one node.
+        if settled.new.remove(&block.id) {
             let sealed =
                 store.sealing.seal_block(Domain::Owner(options.owner), block.id, block.block_type, &block.bytes)?;
             output.add(block.id, options.owner, &sealed)?;
         }
     }
     kill_point("snapshot.nodes_added");
-    for pack in &settled.packs {
-        output.pin.note(*pack);
+    // What the base reaches is kept by the pin already.
+    if Some(assembled.root) != options.base {
+        for pack in &settled.packs {
+            output.pin.note(*pack);
+        }
     }
     let (new_blocks, new_bytes) = (output.count, output.bytes);
     let (blocks, packs, pin) = output.finish()?;
@@ -256,11 +249,7 @@ fn read_again(scanned: &mut Scanned, missing: &HashSet<BlockId>) {
     let mut files = Vec::new();
     for (directory, found) in scanned.directories.iter().enumerate() {
         for (item, entry) in found.items.iter().enumerate() {
-            let segments: &[Segment] = match (&entry.entry.content, &entry.listed) {
-                (_, Some(segments)) => segments,
-                (Content::File { body: Body::Segments(segments), .. }, None) => segments,
-                _ => continue,
-            };
+            let Some(segments) = entry.segments() else { continue };
             if lost(segments) {
                 files.push(FileRef { directory, item });
             }

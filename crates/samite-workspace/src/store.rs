@@ -2,7 +2,7 @@
 
 use crate::sealing::Sealing;
 use futures_lite::future::block_on;
-use samite_blocks::{PackReader, PackStore, Place};
+use samite_blocks::{EachBlock, PackReader, PackStore, Place};
 use samite_host::{Clock, Random};
 use samite_keys::Domain;
 use samite_ledger::{BlockIndex, BlockPlace};
@@ -49,11 +49,7 @@ impl Store {
 
     /// The sealed bytes of blocks, handed over one by one with their place in the question, in the order in which they
     /// lie; for one that is missing or cannot be read, the error.
-    pub(crate) fn read_sealed(
-        &self,
-        blocks: &[BlockId],
-        each: &mut (dyn FnMut(usize, Result<&[u8]>) -> Result<()> + Send),
-    ) -> Result<()> {
+    pub(crate) fn read_sealed(&self, blocks: &[BlockId], each: &mut EachBlock<'_>) -> Result<()> {
         let mut places = Vec::with_capacity(blocks.len());
         let (mut inline, mut inline_at) = (Vec::new(), Vec::new());
         for (at, (block, place)) in blocks.iter().zip(self.find(blocks)?).enumerate() {
@@ -78,11 +74,39 @@ impl Store {
             }
         }
         let asked: Vec<Place> = places.iter().map(|(_, place)| *place).collect();
+        let mut gone = Vec::new();
         let mut forward = |number: usize, bytes: Result<&[u8]>| {
             let at = places.get(number).map_or(0, |(at, _)| *at);
-            each(at, bytes)
+            match bytes {
+                Err(error) if error.code() == "pack_missing" => {
+                    gone.push((number, error));
+                    Ok(())
+                }
+                other => each(at, other),
+            }
         };
-        block_on(PackReader::new(&*self.packs).read_many(&asked, &mut forward))
+        block_on(PackReader::new(&*self.packs).read_many(&asked, &mut forward))?;
+        for (number, error) in gone {
+            let Some((at, place)) = places.get(number) else { continue };
+            match self.read_moved(*place, error) {
+                Ok(bytes) => each(*at, Ok(&bytes))?,
+                Err(error) => each(*at, Err(error))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a block whose pack went since it was looked up: a collection may have moved it.
+    fn read_moved(&self, old: Place, error: Error) -> Result<Vec<u8>> {
+        match self.find(&[old.id])?.pop().flatten() {
+            Some(BlockPlace::Pack { pack, offset, length }) if pack != old.pack => {
+                block_on(PackReader::new(&*self.packs).read(Place { id: old.id, pack, offset, length }))
+            }
+            Some(BlockPlace::Inline(_)) => {
+                block_on(self.index.inline_blocks(vec![old.id]))?.pop().flatten().ok_or(error)
+            }
+            _ => Err(error),
+        }
     }
 
     /// The plaintexts of blocks, in the order of the question.
@@ -112,6 +136,12 @@ impl Store {
 
     /// Adds the pack to an error about a block.
     pub(crate) fn naming(&self, block: BlockId, error: Error) -> Error {
+        // A key that nobody ever had is a damaged name of one.
+        let error = if error.code() == "unknown_key" {
+            Error::corrupt("bad_block", error.message().to_owned()).because(error)
+        } else {
+            error
+        };
         match self.find(&[block]).ok().and_then(|mut places| places.pop().flatten()) {
             Some(BlockPlace::Pack { pack, offset, .. }) => error.context(format!("in pack {pack} at byte {offset}")),
             _ => error,

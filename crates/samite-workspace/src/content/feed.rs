@@ -24,10 +24,10 @@ pub(super) fn feed(
     top: &OwnedFd,
     scanned: &Scanned,
     files: &[FileRef],
-    chunker: &Chunker,
+    chunker: Chunker,
     jobs: &SyncSender<(u64, Job)>,
 ) {
-    let mut feeder = Feeder { jobs, number: 0, chunker: *chunker, buffer: Vec::new() };
+    let mut feeder = Feeder { jobs, number: 0, chunker, buffer: Vec::new() };
     // An error means that nobody takes jobs any more.
     let _ = feeder.all(top, scanned, files);
 }

@@ -43,24 +43,24 @@ impl From<Failure> for Outcome {
 }
 
 fn read_small(directory: BorrowedFd<'_>, name: &[u8], bytes: &mut Vec<u8>) -> Result<Outcome, Failure> {
-    let start = bytes.len();
+    let began = bytes.len();
     let limit = usize::try_from(SMALL_FILE).unwrap_or(usize::MAX);
     let mut attempt = 0;
     loop {
         attempt += 1;
-        bytes.truncate(start);
-        let (file, stat) = open(directory, name)?;
-        let before = Stamp::of(&stat);
+        bytes.truncate(began);
+        let (file, opened) = open(directory, name)?;
+        let before = Stamp::of(&opened);
         if before.size > SMALL_FILE {
             return Ok(Outcome::Grown(before));
         }
         let expected = usize::try_from(before.size).unwrap_or(limit);
         read_to_end_of(&file, expected, limit + 1, bytes)?;
-        let read = bytes.len() - start;
+        let read = bytes.len() - began;
         let after_stat = fstat(&file)?;
         let after = Stamp::of(&after_stat);
         if read > limit {
-            bytes.truncate(start);
+            bytes.truncate(began);
             return Ok(Outcome::Grown(after));
         }
         let torn = before != after || read as u64 != after.size;

@@ -97,7 +97,7 @@ pub(crate) fn build(
     report.copied_bytes += written.copied_bytes;
     builder.failed.extend(written.failed);
     builder.built.stamps = written.stamps;
-    builder.link(top)?;
+    builder.link(top);
     builder.set_directories()?;
     report.failed.append(&mut builder.failed);
     Ok(builder.built)
@@ -184,7 +184,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn link(&mut self, top: &OwnedFd) -> Result<()> {
+    fn link(&mut self, top: &OwnedFd) {
         let mut new = DirectoryStack::new(self.temporary.directory.as_fd());
         let mut standing = DirectoryStack::new(top.as_fd());
         let mut built = DirectoryStack::new(self.temporary.directory.as_fd());
@@ -204,7 +204,6 @@ impl Builder<'_> {
                 self.built.stamps.remove(&link.path);
             }
         }
-        Ok(())
     }
 
     /// Sets the metadata of directories, inner ones first; of those that change place themselves, later.

@@ -7,7 +7,6 @@ use crate::system::Stamp;
 use samite_model::Result;
 use samite_model::tree::{Action, Body, Content, Segment, TreePath};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// What is known of files that were put in place.
 #[derive(Default)]
@@ -20,9 +19,8 @@ pub(crate) struct Restored {
 
 /// Writes the cache: what the scan knew and the restore left alone, and what it wrote.
 pub(crate) fn refill(
-    _top: &Path,
     options: &RestoreOptions,
-    scanned: Scanned,
+    scanned: &Scanned,
     actions: &[Action],
     restored: &Restored,
 ) -> Result<()> {
@@ -36,7 +34,7 @@ pub(crate) fn refill(
     let began = scanned.began.unwrap_or(i64::MIN);
     for directory in &scanned.directories {
         for item in &directory.items {
-            let Content::File { body, .. } = &item.entry.content else { continue };
+            let Some(segments) = item.segments() else { continue };
             // A file with several names may have lost or gained one, which changes what is said of it.
             let alone = !item.linked;
             if item.state != State::Known || item.entry.metadata.torn || is_racy(&item.stamp, began) || !alone {
@@ -46,11 +44,6 @@ pub(crate) fn refill(
             if touched.contains(&path) {
                 continue;
             }
-            let segments: &[Segment] = match (body, &item.listed) {
-                (Body::Segments(segments), _) => segments,
-                (Body::List(_), Some(segments)) => segments,
-                (Body::List(_), None) => continue,
-            };
             writer.add(&path, &item.stamp, !item.entry.metadata.xattrs.is_empty(), segments);
         }
     }

@@ -15,7 +15,6 @@ use samite_host::kill_point;
 use samite_model::Result;
 use samite_model::tree::{Action, Content, Entry, Kept, KeptReason, Metadata, TreePath};
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 
 struct Installer<'a> {
     top: &'a OwnedFd,
@@ -34,9 +33,7 @@ struct Installer<'a> {
 ///
 /// # Errors
 /// `denied` or `unavailable` for what concerns the whole directory; what concerns one path is in the report.
-#[expect(clippy::too_many_arguments, reason = "what a restore knows, each used once")]
 pub(crate) fn install(
-    path: &Path,
     top: &OwnedFd,
     temporary: &Temporary<'_>,
     actions: &[Action],
@@ -82,7 +79,7 @@ pub(crate) fn install(
     temporary.remove()?;
     kill_point("restore.cleaned");
     installer.stamps(actions, &built, restored);
-    installer.finish_directories(path);
+    installer.finish_directories();
     restored.listed = built.listed;
     Ok(())
 }
@@ -321,7 +318,7 @@ impl Installer<'_> {
         }
     }
 
-    fn finish_directories(&mut self, _top: &Path) {
+    fn finish_directories(&mut self) {
         for (path, metadata) in std::mem::take(&mut self.finish).into_iter().rev() {
             let set = if path.is_top() {
                 set_open(self.top, &metadata, false).map(|(_, refused)| refused)

@@ -185,11 +185,11 @@ pub fn apply_restore(
             }
         };
         kill_point("restore.built");
-        install(path, &top, &temporary, &plan.actions, built, &scanned, &mut report, &mut restored)?;
+        install(&top, &temporary, &plan.actions, built, &scanned, &mut report, &mut restored)?;
         kill_point("restore.installed");
     }
     report.kept.sort_by(|a, b| a.path.cmp(&b.path));
-    cache::refill(path, options, scanned, &plan.actions, &restored)?;
+    cache::refill(options, &scanned, &plan.actions, &restored)?;
     report.nanoseconds = store.clock.now().saturating_sub(began);
     kill_point("restore.done");
     Ok(report)

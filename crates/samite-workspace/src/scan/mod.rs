@@ -4,7 +4,7 @@ mod links;
 mod walk;
 
 use crate::system::Stamp;
-use samite_model::tree::{Content, Entry, Listing, Metadata, RuleFile, Segment, TreePath};
+use samite_model::tree::{Body, Content, Entry, Listing, Metadata, RuleFile, Segment, TreePath};
 
 pub(crate) use links::group_links;
 pub(crate) use walk::walk;
@@ -44,6 +44,16 @@ pub(crate) struct Item {
     pub(crate) directory: Option<usize>,
     /// The segments of a file that lists them in blocks.
     pub(crate) listed: Option<Vec<Segment>>,
+}
+
+impl Item {
+    /// The segments of a file, wherever its entry has them.
+    pub(crate) fn segments(&self) -> Option<&[Segment]> {
+        match &self.entry.content {
+            Content::File { body: Body::Segments(segments), .. } => Some(segments),
+            _ => self.listed.as_deref(),
+        }
+    }
 }
 
 /// A directory as found.

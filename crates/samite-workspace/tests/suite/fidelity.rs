@@ -133,7 +133,7 @@ fn a_file_that_cannot_be_read_is_named_and_left_alone() {
     let bench = Bench::new();
     bench.write("locked", "x");
     bench.write("open", "1");
-    std::fs::set_permissions(bench.top().join("locked"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(bench.top().join("locked"), std::fs::Permissions::from_mode(0o000)).unwrap();
     let first = bench.snapshot();
     assert_eq!(first.scanned.report().unreadable[0].path, path("locked"));
     bench.write("open", "2");

@@ -1,5 +1,7 @@
 //! A store on real packs and keys, with the ledger in memory, and directories to work on.
 
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
+
 use futures_lite::future::block_on;
 use samite_blocks::FilePackStore;
 use samite_host::{SystemClock, SystemRandomness};

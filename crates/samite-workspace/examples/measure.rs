@@ -1,0 +1,209 @@
+//! Measures snapshots and restores of a directory, each against the least that the operating system asks for it.
+//!
+//! `cargo run --release -p samite-workspace --example measure -- DIRECTORY SCRATCH`
+//!
+//! The directory is only read; SCRATCH must not exist, and takes a store and three copies. Ten files are changed in a
+//! copy. Each line is a process of its own, so that its CPU time and its peak of memory are its own too.
+#![expect(clippy::print_stdout, reason = "it is a program that prints")]
+#![expect(clippy::disallowed_methods, reason = "the floors are what the operating system does, without samite")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a measurement that fails ends")]
+
+use futures_lite::future::block_on;
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, openat, statat};
+use rustix::time::{ClockId, clock_gettime};
+use samite_blocks::FilePackStore;
+use samite_host::{SystemClock, SystemRandomness};
+use samite_keys::{FileMaster, Keyring, KeyringOptions};
+use samite_ledger::{Commit, Ledger as _, OpenOptions, SqliteLedger};
+use samite_model::{BlockId, Owner, Pseudonym, Tenant};
+use samite_workspace::{RestoreOptions, ScanOptions, SnapshotOptions, Store, materialise, snapshot};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    seconds(time)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a measurement")]
+fn seconds(time: Timespec) -> f64 {
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn wall() -> f64 {
+    seconds(clock_gettime(ClockId::Monotonic))
+}
+
+fn peak_mebibytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+struct Place {
+    scratch: PathBuf,
+    copy: PathBuf,
+    ledger: SqliteLedger,
+    store: Store,
+    owner: Pseudonym,
+}
+
+fn open(scratch: &Path) -> Place {
+    let random = Arc::new(SystemRandomness::new());
+    let keyring = Keyring::open(KeyringOptions {
+        directory: scratch.join("keys"),
+        tenant: Tenant::new("local").unwrap(),
+        master: Arc::new(FileMaster::new(scratch.join("master"), random.clone())),
+        random: random.clone(),
+        create: true,
+    })
+    .unwrap();
+    let owner = keyring.subject(&Owner::new("user:measure").unwrap()).unwrap().pseudonym;
+    let ledger = SqliteLedger::open(OpenOptions::new(scratch.join("ledger.db")).create()).unwrap();
+    let store = Store {
+        index: Arc::new(ledger.clone()),
+        packs: Arc::new(FilePackStore::open(&scratch.join("packs")).unwrap()),
+        tenant: keyring.tenant_pseudonym(),
+        sealing: Arc::new(keyring),
+        clock: Arc::new(SystemClock),
+        random,
+    };
+    Place { scratch: scratch.to_owned(), copy: scratch.join("copy"), ledger, store, owner }
+}
+
+fn walk(directory: &Path, files: &mut u64) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let fd = openat(CWD, directory, flags, Mode::empty()).unwrap();
+    for entry in Dir::read_from(&fd).unwrap() {
+        let entry = entry.unwrap();
+        if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let stat = statat(&fd, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        if stat.st_mode & 0o170_000 == 0o040_000 {
+            walk(&directory.join(std::str::from_utf8(entry.file_name().to_bytes()).unwrap()), files);
+        } else {
+            *files += 1;
+        }
+    }
+}
+
+/// Directories, files (with size, mode and time) and links, to be made again.
+fn list(top: &Path, directory: &Path, found: &mut Vec<(PathBuf, std::fs::Metadata)>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = path.symlink_metadata().unwrap();
+        found.push((path.strip_prefix(top).unwrap().to_owned(), metadata.clone()));
+        if metadata.is_dir() {
+            list(top, &path, found);
+        }
+    }
+}
+
+fn floor(source: &Path, target: &Path) -> f64 {
+    let mut found = Vec::new();
+    list(source, source, &mut found);
+    let mut bytes = vec![0; 1 << 20];
+    blake3::Hasher::new().finalize_xof().fill(&mut bytes);
+    let before = cpu();
+    std::fs::create_dir(target).unwrap();
+    for (path, metadata) in &found {
+        let path = target.join(path);
+        if metadata.is_dir() {
+            std::fs::create_dir(path).unwrap();
+        } else if metadata.is_symlink() {
+            std::os::unix::fs::symlink("somewhere", path).unwrap();
+        } else if metadata.is_file() {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let file = openat(CWD, &path, flags, Mode::RUSR | Mode::WUSR).unwrap();
+            let mut left = metadata.len();
+            while left > 0 {
+                let part = usize::try_from(left.min(1 << 20)).unwrap();
+                left -= rustix::io::write(&file, &bytes[..part]).unwrap() as u64;
+            }
+            fchmod(&file, Mode::from_raw_mode(metadata.mode() & 0o7777)).unwrap();
+            let time = Timespec { tv_sec: metadata.mtime(), tv_nsec: metadata.mtime_nsec() };
+            futimens(&file, &Timestamps { last_access: time, last_modification: time }).unwrap();
+        }
+    }
+    cpu() - before
+}
+
+fn take(place: &Place, base: Option<BlockId>) -> (BlockId, u64) {
+    let scan = ScanOptions { cache: Some(place.scratch.join("cache/stat")), ..ScanOptions::default() };
+    let made = snapshot(&place.store, &place.copy, &SnapshotOptions { owner: place.owner, base, scan }).unwrap();
+    let mut commit = Commit::default();
+    let (root, bytes) = (made.root, made.new_bytes);
+    made.parts.add_to(&mut commit);
+    block_on(place.ledger.commit(commit)).unwrap();
+    std::fs::write(place.scratch.join("root"), root.to_string()).unwrap();
+    (root, bytes)
+}
+
+fn stage(name: &str, scratch: &Path) {
+    let place = open(scratch);
+    let base = std::fs::read_to_string(scratch.join("root")).ok().and_then(|root| root.parse().ok());
+    let (began, before) = (wall(), cpu());
+    let mut took = None;
+    let note = match name {
+        "walk" => {
+            let mut files = 0;
+            walk(&place.copy, &mut files);
+            format!("{files} files")
+        }
+        "first" | "unchanged" | "ten" => format!("{} new bytes", take(&place, base).1),
+        "floor" => {
+            took = Some(floor(&place.copy, &scratch.join("floor")));
+            String::new()
+        }
+        _ => {
+            let scan = ScanOptions { cache: Some(scratch.join("cache/fork")), ..ScanOptions::default() };
+            let options = RestoreOptions { scan, ..RestoreOptions::new([1; 16], place.owner, None, base.unwrap()) };
+            let report = materialise(&place.store, &scratch.join("restored"), &options).unwrap();
+            assert!(report.is_complete(), "{:?}", (report.kept, report.failed));
+            format!("{} files, {} bytes", report.copied_files, report.copied_bytes)
+        }
+    };
+    let took = took.unwrap_or_else(|| cpu() - before);
+    println!("{name:10} {took:8.3} CPU s {:8.3} s {:5} MiB  {note}", wall() - began, peak_mebibytes());
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, name, scratch] = arguments.as_slice()
+        && flag == "--stage"
+    {
+        stage(name, Path::new(scratch));
+        return;
+    }
+    let [_, directory, scratch] = arguments.as_slice() else {
+        println!("usage: measure DIRECTORY SCRATCH");
+        return;
+    };
+    let scratch = Path::new(scratch);
+    std::fs::create_dir(scratch).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(directory).arg(scratch.join("copy")).status().unwrap();
+    assert!(copied.success());
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let run = |name: &str| {
+        let program = std::env::current_exe().unwrap();
+        assert!(Command::new(program).args(["--stage", name]).arg(scratch).status().unwrap().success());
+    };
+    run("walk");
+    run("walk");
+    run("first");
+    run("unchanged");
+    run("unchanged");
+    let mut found = Vec::new();
+    list(&scratch.join("copy"), &scratch.join("copy"), &mut found);
+    let files: Vec<&PathBuf> =
+        found.iter().filter(|(_, metadata)| metadata.is_file() && metadata.len() > 0).map(|(path, _)| path).collect();
+    for path in files.iter().step_by((files.len() / 10).max(1)).take(10) {
+        std::fs::write(scratch.join("copy").join(path), "changed").unwrap();
+    }
+    run("ten");
+    run("floor");
+    run("restore");
+}

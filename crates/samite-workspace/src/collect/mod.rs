@@ -1,0 +1,187 @@
+//! Collection: what no root reaches goes, beside writers that are never stopped.
+//!
+//! Everything that roots, live pins and pinned packs reach is live. All that is not is taken from the index in one
+//! transaction, whole, so that a block that is known always has all that it reaches; files go in a later one. A writer
+//! that had found a block which went meanwhile sees it in the guards of its commit.
+
+mod inventory;
+mod mark;
+mod sweep;
+
+use crate::output::MARK_TIME;
+use crate::store::Store;
+use futures_lite::future::block_on;
+use inventory::Inventory;
+use mark::Marker;
+use samite_blocks::PackInfo;
+use samite_host::kill_point;
+use samite_ledger::{Collection, PackState, Pin};
+use samite_model::{BlockId, Error, JournalId, Link, PackId, PinId, Pseudonym, Result};
+use std::collections::HashSet;
+
+pub use mark::reachable;
+
+/// Something that keeps blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// What a person calls it, such as a branch.
+    pub label: String,
+    /// Whose it is.
+    pub owner: Pseudonym,
+    /// The block.
+    pub block: BlockId,
+    /// Whether the block is a tree's root, or else keeps only itself.
+    pub tree: bool,
+}
+
+/// How to collect.
+#[derive(Clone, Debug)]
+pub struct CollectOptions {
+    /// A pack with a larger part of dead bytes than this, in percent, is rewritten.
+    pub rewrite_percent: u64,
+    /// Blocks in the ledger are moved into a pack once they have this many bytes.
+    pub fold_bytes: u64,
+    /// Whether to remove the files of packs that died in this very collection. Otherwise the next one does, and a
+    /// reader that has looked up a place meanwhile still finds its pack.
+    pub unlink_now: bool,
+}
+
+impl Default for CollectOptions {
+    fn default() -> Self {
+        Self { rewrite_percent: 50, fold_bytes: 8 << 20, unlink_now: true }
+    }
+}
+
+/// What a collection did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Collected {
+    /// Blocks that are gone.
+    pub blocks: u64,
+    /// How many bytes they had.
+    pub bytes: u64,
+    /// Packs of which nothing was live.
+    pub packs_dropped: u64,
+    /// Packs whose live blocks were copied into new ones.
+    pub packs_rewritten: u64,
+    /// Blocks that were moved from the ledger into packs.
+    pub blocks_folded: u64,
+    /// Files whose writers died before they committed.
+    pub litter: u64,
+    /// Bytes of files that were removed, less those of new ones.
+    pub disk_bytes: i64,
+}
+
+/// The beginning of a collection: who was writing then. It comes before the roots are read.
+#[derive(Clone, Debug)]
+pub struct Beginning {
+    pins: Vec<Pin>,
+    files: Vec<PackInfo>,
+    at: i64,
+}
+
+/// Begins a collection. Roots and heads are to be read after this returns: then a writer that committed too late for
+/// the roots is one that the collection sees by its mark.
+///
+/// # Errors
+/// Those of the index and of the pack store.
+pub fn begin_collection(store: &Store) -> Result<Beginning> {
+    // In this order: a file that is listed had its pin before it was there.
+    let files = block_on(store.packs.list())?;
+    let at = store.clock.now();
+    Ok(Beginning { pins: block_on(store.index.pins(at))?, files, at })
+}
+
+/// How many bytes would go with each of some roots when only the others stay: those that no other root, no writer, and
+/// no root named before it reaches. In the order of the question.
+///
+/// # Errors
+/// `corrupt` naming the block when a reachable one is missing or damaged.
+pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Vec<u64>> {
+    let pins = block_on(store.index.pins(store.clock.now()))?;
+    let inventory = Inventory::load(store)?;
+    let mut marker = Marker::new(store, &inventory);
+    marker.pins(&pins)?;
+    marker.roots(keep)?;
+    let mut bytes = Vec::with_capacity(drop.len());
+    for root in drop {
+        let before = marker.bytes;
+        marker.root(root)?;
+        bytes.push(marker.bytes - before);
+    }
+    Ok(bytes)
+}
+
+/// Takes away what no root reaches. `seen_heads` are the heads of the journals that the roots were read from; both were
+/// read after the beginning.
+///
+/// # Errors
+/// `conflict` (`head_moved`, `pin_live`) when somebody wrote meanwhile: begin again. `corrupt` naming the block when a
+/// reachable one is missing or damaged, or cannot be opened although its key was not destroyed: nothing is taken away
+/// then.
+pub fn collect(
+    store: &Store,
+    beginning: &Beginning,
+    roots: &[Root],
+    seen_heads: Vec<(JournalId, Link)>,
+    options: &CollectOptions,
+) -> Result<Collected> {
+    let mut collected = Collected::default();
+    let pins = &beginning.pins;
+    let mut seen_pins: Vec<PinId> = pins.iter().map(|pin| pin.id).collect();
+    let inventory = Inventory::load(store)?;
+    let mut marker = Marker::new(store, &inventory);
+    marker.pins(pins)?;
+    marker.roots(roots)?;
+    let live = marker.live;
+    kill_point("gc.marked");
+
+    let pinned: HashSet<PackId> = pins.iter().flat_map(|pin| pin.packs.iter().copied()).collect();
+    let (swept, own_pin) = sweep::sweep(store, &inventory, &live, &pinned, options, &mut collected)?;
+    kill_point("gc.rewritten");
+    let mut dying: Vec<PackId> = inventory.packs_in(PackState::Dying).collect();
+    if !(swept.dying.is_empty() && swept.forget_blocks.is_empty() && swept.moved.is_empty()) {
+        if options.unlink_now {
+            dying.extend(&swept.dying);
+        }
+        seen_pins.extend(own_pin);
+        let now = store.clock.now();
+        let carried_out = if now.saturating_sub(beginning.at) > MARK_TIME / 2 {
+            // The marks of writers may have lapsed, and then they would not be seen.
+            Err(Error::conflict("pin_live", "the collection took too long to know who wrote meanwhile"))
+        } else {
+            block_on(store.index.collect(Collection { seen_pins, now, seen_heads, ..swept }))
+        };
+        if let Some(pin) = own_pin {
+            block_on(store.index.unpin(pin))?;
+        }
+        carried_out?;
+        kill_point("gc.dying");
+    }
+    forget(store, &dying, &inventory, &mut collected)?;
+    let known: HashSet<PackId> = inventory.packs().collect();
+    let litter = |file: &&PackInfo| !known.contains(&file.id) && !pinned.contains(&file.id);
+    for file in beginning.files.iter().filter(litter) {
+        block_on(store.packs.delete(file.id))?;
+        collected.litter += 1;
+        collected.disk_bytes = collected.disk_bytes.saturating_add_unsigned(file.size);
+    }
+    kill_point("gc.done");
+    Ok(collected)
+}
+
+/// Forgets packs that are dying, and then removes their files.
+fn forget(store: &Store, dying: &[PackId], inventory: &Inventory, collected: &mut Collected) -> Result<()> {
+    if dying.is_empty() {
+        return Ok(());
+    }
+    let now = store.clock.now();
+    let seen_pins = block_on(store.index.pins(now))?.iter().map(|pin| pin.id).collect();
+    block_on(store.index.collect(Collection { seen_pins, now, forget: dying.to_vec(), ..Collection::default() }))?;
+    kill_point("gc.forgotten");
+    for pack in dying {
+        block_on(store.packs.delete(*pack))?;
+        collected.disk_bytes = collected.disk_bytes.saturating_add_unsigned(inventory.pack_size(*pack));
+        kill_point("gc.unlinked");
+    }
+    Ok(())
+}
