@@ -17,8 +17,18 @@ fn ask_again(attempt: i32) -> bool {
     attempt < ATTEMPTS
 }
 
+/// Lets a connection wait for locks as long as a commit may.
+pub(super) fn wait_long(database: &mut Connection) -> rusqlite::Result<()> {
+    database.busy_handler(Some(ask_again))
+}
+
+/// Lets a connection wait for locks no longer than other commits may be kept waiting.
+pub(super) fn wait_briefly(database: &Connection) -> rusqlite::Result<()> {
+    database.busy_timeout(Duration::from_millis(500))
+}
+
 fn common(database: &mut Connection) -> rusqlite::Result<()> {
-    database.busy_handler(Some(ask_again))?;
+    wait_long(database)?;
     database.set_prepared_statement_cache_capacity(STATEMENTS);
     // The log is evidence of what was acknowledged: no close may fold it away unchecked.
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

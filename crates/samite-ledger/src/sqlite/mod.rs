@@ -207,7 +207,7 @@ impl Ledger for SqliteLedger {
     }
 
     async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {
-        let found = self.shared.readers.read("read a journal", move |database| {
+        let found = self.shared.readers.read(format!("read journal {journal}"), move |database| {
             Ok(journal_row::load(database, journal)?.map(|journal| journal.state))
         });
         found.await
@@ -221,15 +221,18 @@ impl Ledger for SqliteLedger {
     }
 
     async fn read(&self, read: Read) -> Result<Vec<StoredEntry>> {
-        self.shared.readers.read("read entries", move |database| read::entries(database, &read)).await
+        let doing = format!("read entries of journal {}", read.journal);
+        self.shared.readers.read(doing, move |database| read::entries(database, &read)).await
     }
 
     async fn rows(&self, query: RowQuery) -> Result<Vec<Row>> {
-        self.shared.readers.read("read rows", move |database| read::rows(database, &query)).await
+        let doing = format!("read rows of journal {}", query.at.journal);
+        self.shared.readers.read(doing, move |database| read::rows(database, &query)).await
     }
 
     async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
-        self.shared.readers.read("read registers", move |database| read::registers(database, journal)).await
+        let doing = format!("read registers of journal {journal}");
+        self.shared.readers.read(doing, move |database| read::registers(database, journal)).await
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
@@ -243,7 +246,7 @@ impl Ledger for SqliteLedger {
         let mut time = self.shared.sleep.sleep(milliseconds.saturating_mul(1_000_000));
         loop {
             let seen = self.shared.waiters.groups();
-            let head = self.shared.readers.read("wait for a journal", move |database| {
+            let head = self.shared.readers.read(format!("wait for journal {journal}"), move |database| {
                 read::journal(database, journal).map(|journal| journal.state.head)
             });
             let head = head.await?;
@@ -262,7 +265,8 @@ impl Ledger for SqliteLedger {
                 (&mut time).await;
                 true
             };
-            if changed.or(over).or(look).await {
+            // The time comes first: a ledger that is busy changes at every look.
+            if over.or(changed).or(look).await {
                 return Ok(head);
             }
         }

@@ -31,16 +31,17 @@ impl Readers {
     }
 
     /// Reads in one transaction, so that all queries see the same commits.
-    pub(super) async fn read<T, F>(&self, doing: &'static str, read: F) -> Result<T>
+    pub(super) async fn read<T, F>(&self, doing: impl Into<String>, read: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> std::result::Result<T, Failure> + Send + 'static,
     {
+        let doing = doing.into();
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |database| {
             let result = database.map_err(Failure::from).and_then(|database| in_transaction(database, read));
             // Whoever asked may no longer wait for it.
-            let _ = reply.send(result.map_err(|failure| failure.into_error(doing)));
+            let _ = reply.send(result.map_err(|failure| failure.into_error(&doing)));
         });
         self.sender.try_send(job).map_err(|_| closed())?;
         self.start()?;

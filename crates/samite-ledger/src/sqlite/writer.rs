@@ -1,12 +1,13 @@
 //! The thread that writes: it takes whatever waits, commits it as one transaction, and only then answers.
 
+use super::connection;
 use super::failure::{Failure, explain, leaves_outcome_open, outcome_unknown};
 use super::high_water::{self, Lost, Mark};
 use super::open::Writing;
 use super::queue::Queue;
 use super::wait::Waiting;
 use super::work::{Memo, Work};
-use crate::{Collection, Commit, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
+use crate::{BlockPlace, Collection, Commit, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
 use futures_channel::oneshot;
 use rusqlite::Connection;
 use samite_host::kill_point;
@@ -18,6 +19,8 @@ use std::sync::atomic::Ordering;
 
 /// How many requests share a transaction, and so a sync.
 const GROUP: usize = 256;
+/// How many bytes of payloads do, about.
+const GROUP_BYTES: usize = 16 << 20;
 /// How many pages of SQLite's log are moved into the database at once: 8 MiB.
 const CHECKPOINT_PAGES: i64 = 2_000;
 
@@ -31,6 +34,36 @@ pub(super) enum Request {
     Pin(Pin),
     Unpin(PinId),
     Collect(Collection),
+}
+
+impl Request {
+    /// The bytes of its payloads, which are most of what is written for it.
+    fn bytes(&self) -> usize {
+        let Self::Commit(commit) = self else { return 0 };
+        let entries = commit.appends.iter().flat_map(|append| &append.entries).map(|entry| entry.payload.len());
+        let blocks = commit.blocks.iter().map(|block| match &block.place {
+            BlockPlace::Inline(bytes) => bytes.len(),
+            BlockPlace::Pack { .. } => 0,
+        });
+        entries.chain(blocks).sum()
+    }
+
+    /// What is being done, for the error when the storage fails.
+    fn doing(&self) -> String {
+        match self {
+            Self::Commit(commit) => match commit.appends.first() {
+                Some(append) => format!("append to journal {}", append.journal),
+                None => "commit".to_owned(),
+            },
+            Self::Lease(request) => format!("lease journal {}", request.journal),
+            Self::ReplaceViews(_) => "replace views".to_owned(),
+            Self::Delete(journal, _) => format!("delete journal {journal}"),
+            Self::DestroyKeys(_) => "destroy keys".to_owned(),
+            Self::Pin(pin) => format!("record pin {}", pin.id),
+            Self::Unpin(pin) => format!("end pin {pin}"),
+            Self::Collect(_) => "collect blocks".to_owned(),
+        }
+    }
 }
 
 /// What came of it.
@@ -83,9 +116,18 @@ impl Writer {
         let mut messages = VecDeque::with_capacity(GROUP);
         let mut jobs = Vec::with_capacity(GROUP);
         while queue.take(GROUP, &mut messages) {
+            let mut bytes = 0;
             while let Some(message) = messages.pop_front() {
                 match message {
-                    Message::Job(job) => jobs.push(*job),
+                    Message::Job(job) => {
+                        bytes += job.request.bytes();
+                        jobs.push(*job);
+                        if bytes > GROUP_BYTES {
+                            self.serve(&mut jobs);
+                            self.checkpoint_when_due();
+                            bytes = 0;
+                        }
+                    }
                     Message::Checkpoint(reply) => {
                         self.serve(&mut jobs);
                         let _ = reply.send(self.checkpoint());
@@ -118,7 +160,9 @@ impl Writer {
             Err(Undone::RolledBack(_)) if requests.len() > 1 => {
                 requests.iter().map(|request| self.transact_alone(request)).collect()
             }
-            Err(Undone::RolledBack(error)) => vec![Err(explain(error, "commit"))],
+            Err(Undone::RolledBack(error)) => {
+                vec![Err(explain(error, &requests.first().map_or_else(String::new, |request| request.doing())))]
+            }
             Err(Undone::Unknown(error)) => {
                 let message = error.to_string();
                 requests.iter().map(|_| Err(outcome_unknown().because(message.clone()))).collect()
@@ -134,7 +178,7 @@ impl Writer {
     fn transact_alone(&mut self, request: &Request) -> Result<Outcome> {
         match self.transact(&[request]) {
             Ok(mut results) => results.pop().unwrap_or_else(|| Err(outcome_unknown())),
-            Err(Undone::RolledBack(error)) => Err(explain(error, "commit")),
+            Err(Undone::RolledBack(error)) => Err(explain(error, &request.doing())),
             Err(Undone::Unknown(error)) => Err(outcome_unknown().because(error)),
         }
     }
@@ -202,7 +246,11 @@ impl Writer {
         if !self.lost.is_empty() {
             return Err(high_water::behind(&self.path, &self.lost));
         }
-        match checkpoint(&self.writing.connection.database, "TRUNCATE") {
+        // Whoever reads an older state keeps the log in use, and must not keep the commits of others waiting.
+        let database = &mut self.writing.connection.database;
+        let moved = connection::wait_briefly(database).and_then(|()| checkpoint(database, "TRUNCATE"));
+        let moved = connection::wait_long(database).and(moved);
+        match moved {
             Ok(true) => self.fold(),
             Ok(false) => {
                 Err(Error::unavailable("busy", "checkpoint: another process is using the ledger").hint("try again"))

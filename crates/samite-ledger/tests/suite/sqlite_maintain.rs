@@ -238,3 +238,43 @@ fn a_read_only_file_system_is_read() {
     files::remove(&real.join("ledger.db-shm")).unwrap();
     look();
 }
+
+#[test]
+fn waiting_ends_with_its_time_while_others_commit() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = create(&folder.path().join("ledger.db"));
+    fill(&ledger, journal_id(1), 1..=1);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !over.load(Ordering::SeqCst) {
+                number += 1;
+                fill(&ledger, journal_id(2), number..=number);
+            }
+        });
+        assert_eq!(block_on(ledger.wait(journal_id(1), 1, 30)).unwrap(), 1);
+        over.store(true, Ordering::SeqCst);
+    });
+}
+
+#[test]
+fn commits_of_more_bytes_than_a_transaction_takes_are_shared_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = create(&folder.path().join("ledger.db"));
+    fill(&ledger, journal_id(1), 1..=1);
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let ledger = &ledger;
+            scope.spawn(move || {
+                for number in 0..5 {
+                    let commit = append(journal_id(1), vec![entry(10 + writer, number, 1 << 20)]);
+                    block_on(ledger.commit(commit)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(block_on(ledger.journal(journal_id(1))).unwrap().unwrap().head, 41);
+    assert_eq!(block_on(ledger.check_physical()).unwrap(), []);
+}
