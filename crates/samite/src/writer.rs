@@ -216,9 +216,10 @@ impl Writer {
         Ok(known)
     }
 
-    /// Remembers what a commit under a guard on `version` made of the open steps.
-    pub(crate) fn remember_open(&self, version: u64, open: Vec<OpenStep>) {
-        self.locked().open = Some((version + 1, Arc::new(open)));
+    /// Remembers what a commit under a guard on `version` that changed so many registers made of the open steps. A
+    /// wrong version would do no harm, but cost a refused commit and a read.
+    pub(crate) fn remember_open(&self, version: u64, changes: u64, open: Vec<OpenStep>) {
+        self.locked().open = Some((version + changes, Arc::new(open)));
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, State> {

@@ -49,8 +49,9 @@ impl Client {
         let control = self.control(session).await?;
         let current = self.current_of(&control).await?;
         let from = options.branch.unwrap_or(current);
-        let head = self.branch_state(session, from).await?.head;
-        let at = self.position(session, from, options.seq.unwrap_or(head)).await?;
+        let state = self.branch_state(session, from).await?;
+        let head = state.head;
+        let at = self.position_on(&state, options.seq.unwrap_or(head)).await?;
         let open = self.open_at(at).await?;
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
@@ -167,9 +168,10 @@ impl Client {
 
     /// The steps that were open at a position: those open now that started by then, and those that ended later.
     pub(crate) async fn open_at(&self, at: Position) -> Result<Vec<OpenStep>> {
-        let state = self.core.journal(at.journal).await?;
+        // The head is read after the registers: a step that ends in between is then in both, and not in neither.
         let (_, registers) = self.core.0.ledger.registers(at.journal).await?;
-        let mut open = Vec::new();
+        let state = self.core.journal(at.journal).await?;
+        let mut open: Vec<OpenStep> = Vec::new();
         for entry in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
             let step = OpenStep::decode(at.journal, entry)?;
             if entry.seq <= at.seq {
@@ -200,7 +202,10 @@ impl Client {
                         _ => entry.json::<StepSettled>()?.start,
                     };
                     if start.journal != at.journal || start.seq <= at.seq {
-                        open.push(self.core.open_step(&state, &self.core.entry_at(start).await?)?);
+                        let step = self.core.open_step(&state, &self.core.entry_at(start).await?)?;
+                        if open.iter().all(|known| known.id != step.id) {
+                            open.push(step);
+                        }
                     }
                 }
             }

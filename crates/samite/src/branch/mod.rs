@@ -143,26 +143,30 @@ impl Client {
     /// `not_found` when the branch does not reach `seq`.
     pub async fn position(&self, session: SessionId, branch: BranchId, seq: u64) -> Result<Position> {
         let state = self.branch_state(session, branch).await?;
+        self.position_on(&state, seq).await
+    }
+
+    /// The same on a branch whose state was just read.
+    pub(crate) async fn position_on(&self, state: &JournalState, seq: u64) -> Result<Position> {
         if seq > state.head {
             return Err(Error::not_found(
                 "no_position",
                 format!(
                     "branch {} of session {} ends at seq {}, before {seq}",
-                    branch.short(),
-                    session.short(),
+                    state.id.short(),
+                    state.family.short(),
                     state.head
                 ),
             )
             .hint("`samite read SESSION` shows its entries"));
         }
-        let mut at = Position { journal: branch, seq };
-        loop {
-            let state = self.core.journal(at.journal).await?;
-            match state.parent {
-                // What a fork inherits belongs to its parent.
-                Some(parent) if at.seq <= parent.seq => at = Position { journal: parent.journal, seq: at.seq },
-                _ => return Ok(at),
-            }
+        let mut at = Position { journal: state.id, seq };
+        let mut parent = state.parent;
+        // What a fork inherits belongs to its parent.
+        while let Some(inherited) = parent.filter(|parent| at.seq <= parent.seq) {
+            at.journal = inherited.journal;
+            parent = self.core.journal(at.journal).await?.parent;
         }
+        Ok(at)
     }
 }

@@ -4,16 +4,21 @@ use crate::client::Client;
 use crate::probe;
 use crate::recover::{Assessment, Settlement, Site, process_value};
 use crate::step::{Begin, Completion, NewStep, Outcome, StepHandle, StepRecord};
-use crate::writer::{Writer, WriterOptions};
+use crate::writer::{NewEvent, Writer, WriterOptions};
 use data_encoding::BASE64;
+use samite_host::files;
 use samite_host::supervise::{Capture, End, Exit, Finished, Output, SuperviseOptions, Supervised, spawn};
 use samite_model::step::{Effect, OutcomeKind};
-use samite_model::{BranchId, Error, JournalId, Result, SessionId};
+use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::io::{Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+
+/// An output's bytes that are kept at most: 1 GiB.
+const SPILL: u64 = 1 << 30;
 
 /// A command to run as a step.
 #[derive(Clone, Debug)]
@@ -85,12 +90,15 @@ pub struct Captured {
     /// The end in base64, when the middle is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
+    /// The seq of the event that holds the whole of it, when it is longer than what stands here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<u64>,
     /// How many bytes it had.
     pub bytes: u64,
 }
 
 impl Captured {
-    fn new(output: &Output) -> Self {
+    fn new(output: &Output, entry: Option<u64>) -> Self {
         let (first, end) = match output.whole() {
             Some(whole) => (whole, None),
             None => (output.first.clone(), Some(BASE64.encode(&output.last))),
@@ -99,7 +107,7 @@ impl Captured {
             Ok(text) => (Some(text), None),
             Err(error) => (None, Some(BASE64.encode(error.as_bytes()))),
         };
-        Self { text, base64, end, bytes: output.total }
+        Self { text, base64, end, entry, bytes: output.total }
     }
 
     /// The bytes that were kept of its beginning.
@@ -241,15 +249,23 @@ impl Writer {
         site: &Site,
     ) -> Result<(Supervised, String)> {
         let life = JournalId(self.core().random_id()?).to_string();
-        let capture = || Capture { echo: run.echo, ..Capture::default() };
+        // What memory does not hold goes to files without a name, and from there into the log.
+        let capture = || -> Result<Capture> {
+            Ok(Capture {
+                echo: run.echo,
+                spill: Some(files::anonymous(&site.lives)?),
+                spill_limit: SPILL,
+                ..Capture::default()
+            })
+        };
         let options = SuperviseOptions {
             env: vec![
                 ("SAMITE_IDEMPOTENCY_KEY".into(), idempotency_key.into()),
                 ("SAMITE_EPOCH".into(), self.epoch().to_string().into()),
                 ("SAMITE_SESSION".into(), self.session().to_string().into()),
             ],
-            stdout: capture(),
-            stderr: capture(),
+            stdout: capture()?,
+            stderr: capture()?,
             sign_of_life: Some(site.lives.join(&life)),
             ..SuperviseOptions::new(&run.program, argv.to_vec(), directory)
         };
@@ -269,9 +285,13 @@ impl Writer {
             return Err(error);
         }
         samite_host::kill_point("step.after_go");
-        let finished = supervised.wait()?;
+        let mut finished = supervised.wait()?;
         samite_host::kill_point("step.before_outcome");
-        let Some(completion) = completion(&finished, retry) else {
+        let whole = [
+            self.keep_output(handle, "stdout", &mut finished.stdout).await?,
+            self.keep_output(handle, "stderr", &mut finished.stderr).await?,
+        ];
+        let Some(completion) = completion(&finished, whole, retry) else {
             return Err(Error::unavailable(
                 "supervisor_lost",
                 format!("the supervisor of step {:?} died, so how far its command came is not known", handle.key),
@@ -288,6 +308,22 @@ impl Writer {
             abandoned: false,
             duration: completion.duration,
         })
+    }
+
+    /// Appends an output that is longer than what an outcome holds, as an event of its own, and returns its seq.
+    async fn keep_output(&self, handle: &StepHandle, name: &str, output: &mut Output) -> Result<Option<u64>> {
+        let Some(mut spill) = output.spill.take().filter(|_| output.whole().is_none()) else { return Ok(None) };
+        let mut body = Vec::new();
+        let unreadable = |error: std::io::Error| {
+            Error::unavailable("unreadable", format!("the {name} of step {:?} cannot be read again", handle.key))
+                .because(error)
+        };
+        spill.rewind().map_err(unreadable)?;
+        spill.take(output.spilled).read_to_end(&mut body).map_err(unreadable)?;
+        let attributes = json!({ "output_of": handle.id, "stream": name, "context": "outside" });
+        let event =
+            NewEvent { kind: EntryKind::EVENT, body, attributes: Some(attributes), dedupe: None, expected_head: None };
+        Ok(Some(self.append(event).await?.position.seq))
     }
 
     /// Runs a step in doubt again under its own key and command. None when its command is not known here.
@@ -307,7 +343,7 @@ impl Writer {
 }
 
 /// How a command's end counts. None when it is not known.
-fn completion(finished: &Finished, retry: bool) -> Option<Completion> {
+fn completion(finished: &Finished, [stdout, stderr]: [Option<u64>; 2], retry: bool) -> Option<Completion> {
     let (exit, duration) = match &finished.end {
         End::Ended { exit, duration, .. } => (*exit, *duration),
         End::NotStarted(why) => return Some(Completion::failed(json!({ "not_started": why }), true)),
@@ -320,8 +356,8 @@ fn completion(finished: &Finished, retry: bool) -> Option<Completion> {
     let output = CommandOutput {
         status,
         signal,
-        stdout: Captured::new(&finished.stdout),
-        stderr: Captured::new(&finished.stderr),
+        stdout: Captured::new(&finished.stdout, stdout),
+        stderr: Captured::new(&finished.stderr, stderr),
     };
     let kind = match exit {
         Exit::Code(0) => OutcomeKind::Completed,

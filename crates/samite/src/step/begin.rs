@@ -155,11 +155,12 @@ impl Writer {
             after.retain(|step| step.id != done.id);
         }
         drafts.push(self.start_draft(plan.id, started, &plan.hashes)?);
-        let place = drafts.len() as u64 - 1;
-        let seq = self.commit(guards, drafts).await? + place;
+        // Each of them changes one register.
+        let changes = drafts.len() as u64;
+        let seq = self.commit(guards, drafts).await? + changes - 1;
         let position = Position { journal: self.branch, seq };
         after.push(open_step(plan.id, position, self.epoch, started.attempt, &plan.hashes));
-        self.remember_open(version, after);
+        self.remember_open(version, changes, after);
         Ok(StepHandle {
             id: plan.id,
             position,
@@ -305,7 +306,7 @@ impl Writer {
                     let position = Position { journal: self.branch, seq: seq + 1 };
                     let mut after: Vec<OpenStep> = open.iter().filter(|known| known.id != step).cloned().collect();
                     after.push(open_step(id, position, self.epoch, started.attempt, &hashes));
-                    self.remember_open(version, after);
+                    self.remember_open(version, 2, after);
                     return Ok(again_handle(id, position, &started));
                 }
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}

@@ -33,7 +33,7 @@ impl Writer {
             match self.commit(guards, vec![draft]).await {
                 Ok(seq) => {
                     let after = open.iter().filter(|open| open.id != step.id).cloned().collect();
-                    self.remember_open(version, after);
+                    self.remember_open(version, 1, after);
                     return Ok(Position { journal: self.branch, seq });
                 }
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}

@@ -1,0 +1,102 @@
+//! Measures samite against its limits and its peers: ours and the other in turns, in one run, since disks are noisy.
+//!
+//! It prints a table of ratios and ends with 0 whatever they are: it is no test.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table on the terminal is what this program is for")]
+
+mod bare;
+mod forks;
+mod reading;
+mod restate;
+mod sessions;
+mod steps;
+mod store;
+mod syncs;
+mod table;
+mod together;
+mod transcripts;
+mod turns;
+
+use clap::{Parser, ValueEnum};
+use samite_model::Result;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use table::Table;
+
+/// Measures samite against its limits and its peers.
+#[derive(Parser)]
+struct Arguments {
+    /// Measure only these; all without.
+    rows: Vec<Part>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Where to make the scratch directory: a disk like the one that a store would be on.
+    #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target"))]
+    scratch: PathBuf,
+    /// The data and peers to measure with.
+    #[arg(long, env = "SAMITE_SHARED", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"))]
+    shared: PathBuf,
+    /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
+    #[arg(long, hide = true)]
+    only_steps: Option<usize>,
+}
+
+/// A part of what can be measured.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Guarded steps of one session, and syncs a step.
+    Steps,
+    /// Guarded steps of 64 sessions.
+    Sessions,
+    /// Both against Restate.
+    Restate,
+    /// What real transcripts take on the disk.
+    Transcripts,
+    /// Reading a session of 10,000 entries.
+    Reading,
+    /// 500 forks of a session of 64 MB.
+    Forks,
+}
+
+/// What every part works with.
+struct Bench {
+    scratch: PathBuf,
+    shared: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("samite-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let bench = Bench { scratch: arguments.scratch.clone(), shared: arguments.shared.clone() };
+    if let Some(count) = arguments.only_steps {
+        return syncs::only_steps(&bench, count);
+    }
+    let mut table = Table::new(arguments.json);
+    for part in Part::value_variants() {
+        if !arguments.rows.is_empty() && !arguments.rows.contains(part) {
+            continue;
+        }
+        let measured = match part {
+            Part::Steps => steps::measure(&bench, &mut table).and_then(|()| syncs::measure(&bench, &mut table)),
+            Part::Sessions => sessions::measure(&bench, &mut table),
+            Part::Restate => restate::measure(&bench, &mut table),
+            Part::Transcripts => transcripts::measure(&bench, &mut table),
+            Part::Reading => reading::measure(&bench, &mut table),
+            Part::Forks => forks::measure(&bench, &mut table),
+        };
+        if let Err(error) = measured {
+            table.skip(&format!("{error}"));
+        }
+    }
+    table.end();
+    Ok(())
+}
