@@ -52,6 +52,14 @@ pub fn io_error(doing: &str, path: &Path, source: io::Error) -> Error {
     error.because(source)
 }
 
+/// A file without a name in a directory: it goes when its last handle does.
+///
+/// # Errors
+/// `denied` or `unavailable` when it cannot be made.
+pub fn anonymous(directory: &Path) -> Result<std::fs::File> {
+    tempfile::tempfile_in(directory).map_err(|source| io_error("make a file in", directory, source))
+}
+
 /// The absolute path of an existing file or directory, without links in it.
 ///
 /// # Errors
