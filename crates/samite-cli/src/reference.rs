@@ -1,7 +1,7 @@
 //! What a person types for a session, a branch or a position: `SESSION[:BRANCH][@SEQ]`, ids by unique prefix.
 
 use samite::Client;
-use samite_model::{BranchId, Error, Result, SessionId};
+use samite_model::{BranchId, Error, Position, Result, SessionId};
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,6 +11,17 @@ pub(crate) struct Reference {
     session: String,
     branch: Option<String>,
     seq: Option<u64>,
+}
+
+/// A position, looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FoundPosition {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// The branch that was named, or the current one.
+    pub(crate) branch: BranchId,
+    /// The position: the seq that was named, or the branch's head.
+    pub(crate) position: Position,
 }
 
 /// A reference, looked up. Without a branch it means the current one.
@@ -93,6 +104,23 @@ impl Reference {
             return Err(self.not_meant("position", "no_position_meant"));
         }
         self.find(client).await
+    }
+
+    /// Looks up a position; without a seq it is the branch's head.
+    ///
+    /// # Errors
+    /// As [`Reference::find`], and `not_found` when the branch does not reach so far.
+    pub(crate) async fn find_position(&self, client: &Client) -> Result<FoundPosition> {
+        let found = self.find(client).await?;
+        let branch = match found.branch {
+            Some(branch) => branch,
+            None => client.current_branch(found.session).await?,
+        };
+        let position = match found.seq {
+            Some(seq) => client.position(found.session, branch, seq).await?,
+            None => client.head(found.session, branch).await?,
+        };
+        Ok(FoundPosition { session: found.session, branch, position })
     }
 
     fn not_meant(&self, what: &str, code: &'static str) -> Error {

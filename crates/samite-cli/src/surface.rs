@@ -92,23 +92,6 @@ impl Surface {
         Ok(WriterOptions { id: self.global.writer.clone(), process, ..WriterOptions::default() })
     }
 
-    /// Where recovery looks beside the log of a branch; relative paths of probes start from `base`.
-    ///
-    /// # Errors
-    /// As [`Embedded::lives`].
-    pub(crate) fn site(&self, store: &Embedded, base: &Path) -> Result<Site> {
-        Ok(Site { base: base.to_owned(), lives: store.lives()? })
-    }
-
-    /// This program, which supervises the commands of steps.
-    ///
-    /// # Errors
-    /// `internal` when the operating system does not say.
-    pub(crate) fn program(&self) -> Result<PathBuf> {
-        std::env::current_exe()
-            .map_err(|error| Error::internal("no_program", "cannot find this program's own file").because(error))
-    }
-
     /// Does something as the writer of a branch. A command that acts for no writer of its own gives the branch up
     /// afterwards, whatever came of it.
     ///
@@ -145,6 +128,23 @@ impl Surface {
     ) -> Result<T> {
         self.write(client, found.session, found.branch, act).await
     }
+}
+
+/// Where recovery looks beside the log of a branch; relative paths of probes start from `base`.
+///
+/// # Errors
+/// As [`Embedded::lives`].
+pub(crate) fn site(store: &Embedded, base: &Path) -> Result<Site> {
+    Ok(Site { base: base.to_owned(), lives: store.lives()? })
+}
+
+/// This program, which supervises the commands of steps.
+///
+/// # Errors
+/// `internal` when the operating system does not say.
+pub(crate) fn program() -> Result<PathBuf> {
+    std::env::current_exe()
+        .map_err(|error| Error::internal("no_program", "cannot find this program's own file").because(error))
 }
 
 fn base() -> Result<impl BaseStrategy> {

@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct Append {
     /// The session: SESSION or SESSION:BRANCH
     session: Reference,
-    /// What it is: message, model_response, event or compaction
+    /// What it is: `message`, `model_response`, `event` or `compaction`
     #[arg(long, default_value = "message", value_parser = kind, value_name = "KIND")]
     kind: EntryKind,
     /// The caller's id for it: the same id with the same bytes is appended once

@@ -4,10 +4,11 @@ use crate::reference::Reference;
 use crate::shape::ForkShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::ForkOptions;
 use samite::payload::ForkReason;
-use samite_model::Result;
-use std::path::PathBuf;
+use samite::{Client, ForkOptions};
+use samite_host::files;
+use samite_model::{Error, Position, Result};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Fork a session: a second branch that goes on after a position
@@ -29,7 +30,7 @@ pub(crate) struct Fork {
     /// A name for the new branch
     #[arg(long)]
     name: Option<String>,
-    /// The caller's id for the new branch: forking again with it is a conflict
+    /// The caller's id for the new branch: forking again with it answers with the first fork
     #[arg(long)]
     key: Option<String>,
     /// Keep its workspace trees for good, and not for 30 days
@@ -40,17 +41,45 @@ pub(crate) struct Fork {
 impl Fork {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let found = self.at.find(&client).await?;
+        let found = self.at.find_position(&client).await?;
+        if let Some(directory) = &self.into {
+            check_target(&client, found.position, directory).await?;
+        }
         let options = ForkOptions {
-            branch: found.branch,
-            seq: found.seq,
+            branch: Some(found.branch),
+            seq: Some(found.position.seq),
             reason: ForkReason::Fork,
             name: self.name,
             key: self.key,
             keep: self.keep,
         };
         let report = client.fork(found.session, options).await?;
-        surface.printer.answer(&ForkShape::new(found.session, &report, false))?;
+        let restored = match &self.into {
+            Some(directory) => {
+                let progress = surface.printer.progress("copying the workspace");
+                let restored = client.materialise(found.session, report.branch, directory).await;
+                drop(progress);
+                Some(restored.map_err(|error| {
+                    let reference = format!("{}:{}", found.session.short(), report.branch.short());
+                    error.hint(format!("the branch was made: {reference}; attach another directory to it"))
+                })?)
+            }
+            None => None,
+        };
+        surface.printer.answer(&ForkShape::new(found.session, &report, false).with_workspace(restored.as_ref()))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Refuses what cannot work before a branch is made for it.
+async fn check_target(client: &Client, at: Position, directory: &Path) -> Result<()> {
+    if client.tree_at(at).await?.is_none() {
+        return Err(Error::not_found("no_tree", format!("there is no checkpoint up to seq {}", at.seq))
+            .hint("take one first: `samite checkpoint SESSION`"));
+    }
+    if files::exists(directory)? && !files::list(directory)?.is_empty() {
+        return Err(Error::conflict("not_empty", format!("{} holds something already", directory.display()))
+            .hint("name a directory that is empty or not there yet"));
+    }
+    Ok(())
 }

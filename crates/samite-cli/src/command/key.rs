@@ -20,7 +20,7 @@ pub(crate) enum Key {
 ///
 /// A backup is of no use without the key. Keep the export apart from the store and from its backups. After an erasure,
 /// export again and destroy the older export. The passphrase is the first line of --passphrase-file, of
-/// SAMITE_PASSPHRASE, or of standard input.
+/// `SAMITE_PASSPHRASE`, or of standard input.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,15 +1,23 @@
 //! The commands: one file each, whose arguments carry its help.
 
 mod append;
+mod backup;
 mod branch;
+mod checkpoint;
 mod completions;
+mod diff;
 mod fork;
+mod gc;
+mod import;
 mod key;
 mod read;
+mod recover;
 mod rewind;
 mod session;
+mod status;
 mod step;
 mod verify;
+mod workspace;
 
 use crate::surface::Surface;
 use crate::tour::Tour;
@@ -27,13 +35,23 @@ pub(crate) enum Command {
     Read(read::Read),
     #[command(subcommand)]
     Step(step::Step),
+    Recover(recover::Recover),
+    Checkpoint(checkpoint::Checkpoint),
     Fork(fork::Fork),
     Rewind(rewind::Rewind),
+    Diff(diff::Diff),
+    #[command(subcommand)]
+    Workspace(workspace::Workspace),
     #[command(subcommand)]
     Branch(branch::Branch),
+    Gc(gc::Gc),
+    Status(status::Status),
+    Verify(verify::Verify),
+    Backup(backup::Backup),
     #[command(subcommand)]
     Key(key::Key),
-    Verify(verify::Verify),
+    #[command(subcommand)]
+    Import(import::Import),
     Tour(Tour),
     Completions(completions::Completions),
     #[command(name = "__agent", hide = true)]
@@ -48,11 +66,19 @@ impl Command {
             Self::Append(command) => command.run(surface).await,
             Self::Read(command) => command.run(surface).await,
             Self::Step(command) => command.run(surface).await,
+            Self::Recover(command) => command.run(surface).await,
+            Self::Checkpoint(command) => command.run(surface).await,
             Self::Fork(command) => command.run(surface).await,
             Self::Rewind(command) => command.run(surface).await,
+            Self::Diff(command) => command.run(surface).await,
+            Self::Workspace(command) => command.run(surface).await,
             Self::Branch(command) => command.run(surface).await,
-            Self::Key(command) => command.run(surface),
+            Self::Gc(command) => command.run(surface).await,
+            Self::Status(command) => command.run(surface).await,
             Self::Verify(command) => command.run(surface).await,
+            Self::Backup(command) => command.run(surface).await,
+            Self::Key(command) => command.run(surface),
+            Self::Import(command) => command.run(surface).await,
             Self::Tour(command) => command.run(surface),
             Self::Completions(command) => command.run(surface),
             Self::Agent(command) => command.run(surface),

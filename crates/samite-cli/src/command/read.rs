@@ -12,6 +12,7 @@ use std::process::ExitCode;
 ///
 /// A branch reads what it inherits from its parents as its own. With --json each entry is one line: its payload is the
 /// JSON value that was stored, or a string when `encoding` says text or base64.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

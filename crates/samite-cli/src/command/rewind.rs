@@ -1,21 +1,24 @@
 //! `samite rewind`.
 
 use crate::reference::Reference;
-use crate::shape::ForkShape;
+use crate::shape::{ForkShape, PlanShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::ForkOptions;
 use samite::payload::ForkReason;
+use samite::workspace::RestoreRequest;
+use samite::{Client, ForkOptions};
 use samite_model::{Error, Result};
 use std::process::ExitCode;
 
 /// Go back: a new branch after a position becomes current
 ///
-/// Nothing is deleted. The branch that was current stays, is listed by `session tree`, and can be made current again
+/// The workspace goes back to its last tree there; what samite did not write is kept and listed, and what was there
+/// before is a checkpoint of its own. Nothing is deleted. The branch that was current stays, is listed by `session tree`, and can be made current again
 /// with `branch use`. Effects outside the workspace after that position cannot be taken back, and are listed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  samite rewind 3f2a@40 --plan
   samite rewind 3f2a@40
   samite rewind 3f2a@40 --name 'before the migration'")]
 pub(crate) struct Rewind {
@@ -24,6 +27,12 @@ pub(crate) struct Rewind {
     /// A name for the new branch
     #[arg(long)]
     name: Option<String>,
+    /// Overwrite files that were changed since the last tree
+    #[arg(long)]
+    force: bool,
+    /// Only show what would become of the workspace's files
+    #[arg(long)]
+    plan: bool,
     /// Keep the workspace trees of the branch that was current for good, and not for 30 days
     #[arg(long)]
     keep: bool,
@@ -31,12 +40,15 @@ pub(crate) struct Rewind {
 
 impl Rewind {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let client = surface.open(Access::Write)?.client().await?;
+        let client = surface.open(if self.plan { Access::Read } else { Access::Write })?.client().await?;
         let found = self.to.find(&client).await?;
         let Some(seq) = found.seq else {
             return Err(Error::invalid("no_position", format!("{} names no position to go back to", self.to))
                 .hint(format!("write {}@SEQ; `samite read {}` shows the positions", self.to, self.to)));
         };
+        if self.plan {
+            return self.preview(surface, &client).await;
+        }
         let options = ForkOptions {
             branch: found.branch,
             seq: Some(seq),
@@ -45,8 +57,20 @@ impl Rewind {
             key: None,
             keep: self.keep,
         };
-        let report = client.fork(found.session, options).await?;
-        surface.printer.answer(&ForkShape::new(found.session, &report, true))?;
+        let request = RestoreRequest { within: Vec::new(), force: self.force };
+        let progress = surface.printer.progress("going back");
+        let (report, restored) = client.rewind(found.session, options, surface.writer_options()?, &request).await?;
+        drop(progress);
+        surface.printer.answer(&ForkShape::new(found.session, &report, true).with_workspace(restored.as_ref()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Shows what would become of the workspace.
+    async fn preview(&self, surface: &Surface, client: &Client) -> Result<ExitCode> {
+        let found = self.to.find_position(client).await?;
+        let request = RestoreRequest { within: Vec::new(), force: self.force };
+        let planned = client.plan_restore(found.session, Some(found.branch), found.position, &request).await?;
+        surface.printer.answer(&PlanShape::new(&planned.plan))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -67,6 +67,7 @@ impl Printer {
         self.bytes(page.into_text().as_bytes())
     }
 
+    #[expect(clippy::unused_self, reason = "only a printer prints")]
     /// Prints bytes as they are: a file's content, a command's output.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
         let mut out = io::stdout().lock();
@@ -79,6 +80,13 @@ impl Printer {
         })
     }
 
+    #[expect(clippy::unused_self, reason = "only a printer prints")]
+    /// Standard output itself, for bytes that come piece by piece.
+    pub(crate) fn writer(&self) -> impl io::Write {
+        io::stdout().lock()
+    }
+
+    #[expect(clippy::unused_self, reason = "only a printer prints")]
     /// Writes bytes to standard error as they are: a replayed command's own output.
     pub(crate) fn error_bytes(&self, bytes: &[u8]) {
         // Whoever closed standard error does not want to know.

@@ -97,6 +97,7 @@ pub(crate) struct SettlementShape {
     decision: Decision,
     run_again: bool,
     put_back: Vec<String>,
+    decided: bool,
     outcome: Option<OutcomeShape>,
 }
 
@@ -109,6 +110,22 @@ impl SettlementShape {
             run_again: settlement.run_again,
             put_back: settlement.put_back.clone(),
             outcome: settlement.outcome.as_ref().map(OutcomeShape::new),
+            decided: settlement.decided,
+        }
+    }
+
+    /// Puts what was done on a page.
+    pub(crate) fn show(&self, page: &mut Page) {
+        let did = match self.decision {
+            _ if !self.decided => return,
+            Decision::Completed => "recorded: it happened",
+            _ if self.run_again => "it stays open until its own key runs it again",
+            _ if self.put_back.is_empty() => "recorded: it may run again",
+            _ => "put back, and recorded: it may run again",
+        };
+        page.styled(Style::Good, format!("    {did}"));
+        for path in &self.put_back {
+            page.line(format!("      {path}"));
         }
     }
 }

@@ -98,16 +98,14 @@ fn parts(entry: &Entry) -> samite_model::Result<Parts<'_>> {
 /// Bytes as a JSON value: themselves when they are JSON, else a string.
 fn raw(body: &[u8]) -> (&'static str, Option<Box<RawValue>>) {
     let as_is = std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<&RawValue>(text).is_ok());
-    match as_is {
-        Some(text) => ("json", RawValue::from_string(without_line_breaks(text)).ok()),
-        None => {
-            let (encoding, text) = match std::str::from_utf8(body) {
-                Ok(text) => ("text", text.to_owned()),
-                Err(_) => ("base64", BASE64.encode(body)),
-            };
-            (encoding, serde_json::value::to_raw_value(&text).ok())
-        }
+    if let Some(text) = as_is {
+        return ("json", RawValue::from_string(without_line_breaks(text)).ok());
     }
+    let (encoding, text) = match std::str::from_utf8(body) {
+        Ok(text) => ("text", text.to_owned()),
+        Err(_) => ("base64", BASE64.encode(body)),
+    };
+    (encoding, serde_json::value::to_raw_value(&text).ok())
 }
 
 /// JSON on one line. Numbers, order and repeated names stay as they are.

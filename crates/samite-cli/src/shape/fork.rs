@@ -1,8 +1,9 @@
 //! What a fork or rewind did, as an answer.
 
-use super::StepShape;
+use super::{RestoredShape, StepShape};
 use crate::printer::words::{count, day, rfc3339};
 use crate::printer::{Answer, Page, Style};
+use samite::workspace::Restored;
 use samite::{ForkReport, LeftBehind};
 use samite_model::{Position, SessionId};
 use serde::Serialize;
@@ -19,6 +20,7 @@ pub(crate) struct ForkShape {
     pub(crate) left_behind: Vec<LeftBehindShape>,
     pub(crate) in_doubt: Vec<StepShape>,
     pub(crate) trees_until: Option<String>,
+    pub(crate) workspace: Option<RestoredShape>,
     #[serde(skip)]
     until: Option<i64>,
 }
@@ -44,8 +46,15 @@ impl ForkShape {
             left_behind: report.left_behind.iter().map(left).collect(),
             in_doubt: report.in_doubt.iter().map(StepShape::new).collect(),
             trees_until: report.trees_until.map(rfc3339),
+            workspace: None,
             until: report.trees_until,
         }
+    }
+
+    /// The shape of a report with what was done to a workspace.
+    pub(crate) fn with_workspace(mut self, restored: Option<&Restored>) -> Self {
+        self.workspace = restored.map(RestoredShape::new);
+        self
     }
 }
 
@@ -55,6 +64,9 @@ impl Answer for ForkShape {
         let does = if self.rewound { "is current now, and goes on after" } else { "goes on after" };
         let at = format!(" {does} seq {} of branch {}", self.at.seq, short(&self.at.journal.to_string()));
         page.spans(&[(Style::Plain, "branch "), (Style::Strong, &self.id), (Style::Plain, &at)]);
+        if let Some(workspace) = &self.workspace {
+            workspace.show(page);
+        }
         if let Some(until) = self.until {
             let whose = if self.rewound { &self.previous } else { &self.id };
             page.line(format!(

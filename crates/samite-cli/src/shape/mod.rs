@@ -4,12 +4,16 @@ mod assessment;
 mod branch;
 mod entry;
 mod fork;
+mod plan;
 mod session;
 mod step;
+mod workspace;
 
 pub(crate) use assessment::{AssessmentShape, SettlementShape};
 pub(crate) use branch::{BranchShape, branches};
 pub(crate) use entry::EntryShape;
 pub(crate) use fork::ForkShape;
+pub(crate) use plan::PlanShape;
 pub(crate) use session::{SessionRow, SessionShape};
 pub(crate) use step::{OutcomeShape, StepShape, step_table};
+pub(crate) use workspace::{ChangeShape, CheckpointShape, RestoredShape, TreeShape, show_paths, show_scan};

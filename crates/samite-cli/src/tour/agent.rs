@@ -1,7 +1,7 @@
 //! The bundled agent of the tour: a small harness around a scripted model. It does what a real harness does: it asks
 //! its model what to do, records the answer before acting on it, and runs each tool call through `samite step run`.
 
-use crate::surface::Surface;
+use crate::surface::{Surface, program};
 use clap::{Args, ValueEnum};
 use samite_model::{Error, Result};
 use serde_json::{Value, json};
@@ -46,7 +46,8 @@ struct Call {
 const COMMITS: &[&str] = &["--effect", "observable", "--probe", "git:.#refs/heads/main"];
 const PUSHES: &[&str] =
     &["--effect", "observable", "--touches", "git:origin/main", "--probe", "git:.@origin#refs/heads/main=HEAD"];
-const WRITES: &[&str] = &["--effect", "idempotent"];
+const WRITES: &[&str] = &["--effect", "contained", "--within", "greeting.txt"];
+const ADDS: &[&str] = &["--effect", "idempotent"];
 
 impl Plan {
     fn calls(self) -> &'static [Call] {
@@ -58,7 +59,7 @@ impl Plan {
                     declared: WRITES,
                     command: &["sh", "-c", "echo 'Hello, world' > greeting.txt"],
                 },
-                Call { key: "call-2", tool: "git add", declared: WRITES, command: &["git", "add", "greeting.txt"] },
+                Call { key: "call-2", tool: "git add", declared: ADDS, command: &["git", "add", "greeting.txt"] },
                 Call {
                     key: "call-3",
                     tool: "git commit",
@@ -121,7 +122,7 @@ impl Plan {
 impl Agent {
     /// Works through the plan.
     pub(crate) fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let program = surface.program()?;
+        let program = program()?;
         for call in self.plan.calls() {
             let response = json!({
                 "role": "assistant",

@@ -15,14 +15,16 @@ struct Scene {
     session: String,
     repository: PathBuf,
     remote: PathBuf,
+    /// The seq of the first checkpoint.
+    beginning: u64,
 }
 
 /// All of it.
 pub(super) fn all(stage: &mut Stage) -> Result<()> {
     let scene = prepare(stage)?;
-    let before = stage.commits(&scene.repository)?;
     crash(stage, &scene)?;
-    recover(stage, &scene, before)?;
+    recover(stage, &scene)?;
+    forks(stage, &scene)?;
     rewind(stage, &scene)?;
     verify(stage)
 }
@@ -33,6 +35,10 @@ fn text(value: &Value, pointer: &str) -> String {
 
 fn seq(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+fn list(value: &Value, pointer: &str) -> Vec<Value> {
+    value.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
 fn failed(doing: &str, path: &Path, error: std::io::Error) -> Error {
@@ -53,9 +59,13 @@ fn prepare(stage: &mut Stage) -> Result<Scene> {
     stage.git(&repository, &["commit", "-q", "-m", "Begin"])?;
     stage.git(&repository, &["push", "-q", "origin", "main"])?;
     let out = stage.run(&["session", "new", "--name", "greet the world"])?;
-    let session = out.trim().to_owned();
+    // Any unique beginning of an id will do.
+    let session: String = out.trim().chars().take(12).collect();
+    stage.run(&["workspace", "attach", &session, &repository.to_string_lossy()])?;
     stage.run(&["append", &session, "--text", "Please add a greeting, commit it and push it."])?;
-    Ok(Scene { session, repository, remote })
+    stage.run(&["checkpoint", &session, "--label", "the beginning"])?;
+    let beginning = seq(&stage.ask(&["session", "show", &session])?, "/head");
+    Ok(Scene { session, repository, remote, beginning })
 }
 
 /// Starts the agent in a process group of its own.
@@ -114,19 +124,19 @@ fn crash(stage: &mut Stage, scene: &Scene) -> Result<()> {
     )
 }
 
-fn recover(stage: &mut Stage, scene: &Scene, before: u64) -> Result<()> {
+fn recover(stage: &mut Stage, scene: &Scene) -> Result<()> {
     stage.chapter("A new agent goes on. Its model words the commit anew: another id, another message")?;
+    stage.run(&["recover", &scene.session, "--plan"])?;
     let agent = start_agent(stage, &scene.session, &scene.repository, "greet-again")?;
     let went_on = end_agent(stage, agent)?;
     stage.check("the agent came to its end", went_on)?;
-    let after = stage.commits(&scene.repository)?;
-    stage.check("there is no second commit", after == before + 1)?;
+    stage.check("there is no second commit", stage.commits(&scene.repository)? == 2)?;
     let message = stage.git(&scene.repository, &["log", "-1", "--format=%s", "main"])?;
     stage.check("the commit is the first agent's", message == "Greet the world")?;
-    stage.check("it is pushed, once", stage.commits(&scene.remote)? == after)?;
+    stage.check("it is pushed, once", stage.commits(&scene.remote)? == 2)?;
     stage.run(&["step", "list", &scene.session])?;
     let steps = stage.ask(&["step", "list", &scene.session])?;
-    let steps = steps.pointer("/steps").and_then(Value::as_array).cloned().unwrap_or_default();
+    let steps = list(&steps, "/steps");
     let commit = steps.iter().find(|step| text(step, "/tool") == "git commit").cloned().unwrap_or_default();
     stage.check(
         "the probe settled the doubt: the repository was looked at",
@@ -135,22 +145,64 @@ fn recover(stage: &mut Stage, scene: &Scene, before: u64) -> Result<()> {
     stage.check("nothing is in doubt any more", steps.iter().all(|step| text(step, "/state") == "completed"))
 }
 
+fn forks(stage: &mut Stage, scene: &Scene) -> Result<()> {
+    stage.chapter("A checkpoint, and two forks of it at work at once, each in a directory of its own")?;
+    stage.run(&["checkpoint", &scene.session, "--label", "greeted"])?;
+    let mut works = Vec::new();
+    for name in ["formal", "short"] {
+        let directory = stage.path(name);
+        stage.run(&["fork", &scene.session, "--name", name, "--into", &directory.to_string_lossy()])?;
+        let branches = stage.ask(&["branch", "list", &scene.session])?;
+        let branch = list(&branches, "/branches").iter().rfind(|branch| text(branch, "/name") == name).cloned();
+        let branch: String = text(&branch.unwrap_or_default(), "/id").chars().take(12).collect();
+        works.push((name, directory, format!("{}:{branch}", scene.session)));
+    }
+    let agents = works
+        .iter()
+        .map(|(name, directory, branch)| start_agent(stage, branch, directory, name))
+        .collect::<Result<Vec<_>>>()?;
+    for (agent, (name, ..)) in agents.into_iter().zip(&works) {
+        let went_on = end_agent(stage, agent)?;
+        stage.check(&format!("the agent on the branch {name} came to its end"), went_on)?;
+    }
+    let greeting = |directory: &Path| {
+        let bytes = samite_host::files::read_if_exists(&directory.join("greeting.txt"));
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes.unwrap_or_default()).trim_end().to_owned())
+    };
+    for ((_, directory, branch), expected) in works.iter().zip(["Good day to you, world", "Hi"]) {
+        stage.ask(&["checkpoint", branch])?;
+        let (said, commits) = (greeting(directory)?, stage.commits(directory)?);
+        stage.check(&format!("one says {said:?}, with a commit of its own"), said == expected && commits == 3)?;
+    }
+    let (said, commits) = (greeting(&scene.repository)?, stage.commits(&scene.repository)?);
+    stage.check("the first workspace is as it was", said == "Hello, world" && commits == 2)?;
+    let (Some((.., one)), Some((.., other))) = (works.first(), works.last()) else { return Ok(()) };
+    let differs = stage.ask(&["diff", one, other])?;
+    let differs = list(&differs, "/changes").iter().any(|change| text(change, "/path") == "greeting.txt");
+    stage.check("`samite diff` tells the two apart", differs)
+}
+
 fn rewind(stage: &mut Stage, scene: &Scene) -> Result<()> {
-    stage.chapter("Back to the first message. What happened outside cannot be taken back, and is listed")?;
+    stage.chapter("Back to the beginning. What happened outside cannot be taken back, and is listed")?;
+    let mine = scene.repository.join("mine.txt");
+    samite_host::files::write_atomic(&mine, b"A file of yours that no checkpoint has.\n", 0o644)?;
     let was = text(&stage.ask(&["session", "show", &scene.session])?, "/current");
-    let said = stage.run(&["rewind", &format!("{}@1", scene.session)])?;
+    let said = stage.run(&["rewind", &format!("{}@{}", scene.session, scene.beginning)])?;
     stage.check(
         "the push is named as an effect that stays",
         said.contains("git:origin/main") && said.contains("stays"),
     )?;
-    let session = stage.ask(&["session", "show", &scene.session])?;
-    stage.check("the session goes on after its first message", seq(&session, "/head") == 1)?;
-    let left = stage.ask(&["branch", "list", &scene.session])?;
-    let left = left.pointer("/branches").and_then(Value::as_array).cloned().unwrap_or_default();
-    stage.check(
-        "the line that was left is still there, whole",
-        left.iter().any(|branch| text(branch, "/id") == was && seq(branch, "/head") > 10),
-    )?;
+    stage.check("the remote still has it", stage.commits(&scene.remote)? == 2)?;
+    let there = |name: &str| samite_host::files::exists(&scene.repository.join(name));
+    let put_back = !there("greeting.txt")? && stage.commits(&scene.repository)? == 1;
+    stage.check("the workspace is as at the beginning: no greeting, one commit", put_back)?;
+    stage.check("your own file is still there", there("mine.txt")?)?;
+    stage.git(&scene.repository, &["fsck", "--strict"])?;
+    let branches = stage.ask(&["branch", "list", &scene.session])?;
+    let left = list(&branches, "/branches")
+        .iter()
+        .any(|branch| text(branch, "/id") == was && seq(branch, "/head") > scene.beginning);
+    stage.check("the line that was left is still there, whole", left)?;
     stage.run(&["session", "tree", &scene.session]).map(|_| ())
 }
 
@@ -159,5 +211,5 @@ fn verify(stage: &mut Stage) -> Result<()> {
     stage.run(&["verify"])?;
     let verified = stage.ask(&["verify"])?;
     let ok = verified.pointer("/ok").and_then(Value::as_bool).unwrap_or_default();
-    stage.check(&format!("{} entries are intact", seq(&verified, "/entries")), ok && seq(&verified, "/entries") > 10)
+    stage.check(&format!("{} entries are intact", seq(&verified, "/entries")), ok && seq(&verified, "/entries") > 20)
 }

@@ -67,16 +67,13 @@ impl Tour {
                 .hint("set TMPDIR to a directory on a local disk")
         };
         // Removed when the tour ends, however it ends.
-        let (_removed, scratch) = match &self.keep {
-            Some(directory) => {
-                std::fs::create_dir(directory).map_err(failed)?;
-                (None, directory.canonicalize().map_err(failed)?)
-            }
-            None => {
-                let directory = tempfile::Builder::new().prefix("samite-tour-").tempdir().map_err(failed)?;
-                let path = directory.path().canonicalize().map_err(failed)?;
-                (Some(directory), path)
-            }
+        let (_removed, scratch) = if let Some(directory) = &self.keep {
+            std::fs::create_dir(directory).map_err(failed)?;
+            (None, directory.canonicalize().map_err(failed)?)
+        } else {
+            let directory = tempfile::Builder::new().prefix("samite-tour-").tempdir().map_err(failed)?;
+            let path = directory.path().canonicalize().map_err(failed)?;
+            (Some(directory), path)
         };
         let mut stage = Stage::new(surface.printer, &scratch)?;
         chapters::all(&mut stage)?;

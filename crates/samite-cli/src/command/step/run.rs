@@ -3,7 +3,7 @@
 use crate::printer::{Answer, Page, Printer, Style};
 use crate::reference::Reference;
 use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
-use crate::surface::{Access, Surface};
+use crate::surface::{Access, Surface, program, site};
 use clap::Args;
 use samite::run::{CommandOutput, Ran, RunStep};
 use samite::syntax::{parse_effect, parse_probe, parse_target};
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 /// (idempotent, keyed), put the workspace back and run again (contained), look with its probe (observable), or ask
 /// (opaque, which is the default).
 ///
-/// The command sees SAMITE_IDEMPOTENCY_KEY, SAMITE_EPOCH and SAMITE_SESSION. It runs in a process session of its own,
+/// The command sees `SAMITE_IDEMPOTENCY_KEY`, `SAMITE_EPOCH` and `SAMITE_SESSION`. It runs in a process session of its own,
 /// and nothing of it outlives this process. The exit status is the command's (128 + N after signal N), or samite's own
 /// when the command was not run and no outcome is known: 4 when somebody else is at it or a person must decide.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub(crate) struct Run {
     /// The paths of the workspace that a contained step may change; may be repeated
     #[arg(long, value_name = "PATH")]
     within: Vec<String>,
-    /// A resource outside that it touches, such as git:origin/main or https://host/path; may be repeated
+    /// A resource outside that it touches, such as `git:origin/main` or `https://host/path`; may be repeated
     #[arg(long, value_name = "RESOURCE")]
     touches: Vec<String>,
     /// How to look whether it happened
@@ -98,7 +98,7 @@ impl Run {
             (None, name) => name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         };
         let effect = parse_effect(&self.effect, &self.within)?;
-        let probe = self.probe.as_deref().map(|probe| parse_probe(probe)).transpose()?;
+        let probe = self.probe.as_deref().map(parse_probe).transpose()?;
         if probe.is_some() && !matches!(effect, Effect::Observable { .. }) {
             return Err(Error::invalid(
                 "bad_effect",
@@ -118,12 +118,12 @@ impl Run {
         let store = surface.open(Access::Write)?;
         let client = store.client().await?;
         let found = self.session.find_branch(&client).await?;
-        let site = surface.site(&store, &directory)?;
+        let site = site(&store, &directory)?;
         let run = RunStep {
             step,
             argv: self.command,
             directory,
-            program: surface.program()?,
+            program: program()?,
             echo: !surface.printer.is_json(),
             retry: self.retry,
         };
@@ -136,7 +136,7 @@ impl Run {
                 }
                 answer(
                     surface,
-                    Answered {
+                    &Answered {
                         answer: if replayed { "replayed" } else { "ran" },
                         key,
                         outcome: OutcomeShape::new(&outcome),
@@ -155,7 +155,7 @@ impl Run {
                 let settled = Some(SettlementShape::new(&settlement));
                 answer(
                     surface,
-                    Answered {
+                    &Answered {
                         answer: "other",
                         key: settlement.key.clone(),
                         outcome: OutcomeShape::new(&outcome),
@@ -177,8 +177,8 @@ impl Run {
     }
 }
 
-fn answer(surface: &Surface, answered: Answered, outcome: &Outcome) -> Result<ExitCode> {
-    surface.printer.answer(&answered)?;
+fn answer(surface: &Surface, answered: &Answered, outcome: &Outcome) -> Result<ExitCode> {
+    surface.printer.answer(answered)?;
     Ok(ExitCode::from(status(outcome)))
 }
 

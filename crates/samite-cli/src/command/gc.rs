@@ -1,0 +1,125 @@
+//! `samite gc`.
+
+use crate::printer::words::{bytes, count};
+use crate::printer::{Answer, Column, Page, Style, Table};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::CollectionPlan;
+use samite_model::Result;
+use serde::Serialize;
+use serde_json::Value;
+use std::process::ExitCode;
+
+/// Reclaim what no retained branch needs: shows what goes, branch by branch, then does it
+///
+/// Workspace trees go once their branch is not current and its time is over, or it was deleted; logs of branches that
+/// were not deleted stay. Writers at work are not disturbed. A collection that took something is recorded.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite gc --dry-run
+  samite gc
+  samite gc --json | jq .plan.bytes")]
+pub(crate) struct Gc {
+    /// Only show what would go
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Plan {
+    branches: Vec<Reclaimable>,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Reclaimable {
+    session: String,
+    branch: String,
+    trees: usize,
+    bytes: u64,
+}
+
+/// What would go, and what went.
+#[derive(Serialize)]
+struct Reclaimed {
+    dry_run: bool,
+    plan: Plan,
+    collected: Option<Value>,
+}
+
+impl Plan {
+    fn new(plan: &CollectionPlan) -> Self {
+        Self {
+            branches: plan
+                .branches
+                .iter()
+                .map(|branch| Reclaimable {
+                    session: branch.session.to_string(),
+                    branch: branch.branch.to_string(),
+                    trees: branch.trees,
+                    bytes: branch.bytes,
+                })
+                .collect(),
+            bytes: plan.bytes,
+        }
+    }
+
+    fn show(&self, page: &mut Page) {
+        if self.branches.is_empty() {
+            return page.styled(Style::Dim, "no branch has trees that would go");
+        }
+        let mut table = Table::new(&[
+            ("SESSION", Column::Left),
+            ("BRANCH", Column::Left),
+            ("TREES", Column::Right),
+            ("BYTES", Column::Right),
+        ]);
+        let short = |id: &str| id.chars().take(12).collect::<String>();
+        for branch in &self.branches {
+            table.row([short(&branch.session), short(&branch.branch), branch.trees.to_string(), bytes(branch.bytes)]);
+        }
+        page.table(&table);
+    }
+}
+
+impl Answer for Reclaimed {
+    fn show(&self, page: &mut Page) {
+        let Some(collected) = &self.collected else {
+            self.plan.show(page);
+            return page.line(format!("{} would go; nothing was touched", bytes(self.plan.bytes)));
+        };
+        let number = |name: &str| collected.get(name).and_then(Value::as_u64).unwrap_or_default();
+        let disk = collected.get("disk_bytes").and_then(Value::as_i64).unwrap_or_default();
+        page.line(format!("{} went, {}", count(number("blocks"), "block"), bytes(number("bytes"))));
+        let freed = u64::try_from(disk).unwrap_or_default();
+        let packs = number("packs_dropped") + number("packs_rewritten");
+        page.styled(
+            Style::Dim,
+            format!("{} removed or rewritten, {} less on disk", count(packs, "pack"), bytes(freed)),
+        );
+    }
+}
+
+impl Gc {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Write)?.client().await?;
+        let progress = surface.printer.progress("looking at what is needed");
+        let plan = Plan::new(&client.plan_collection().await?);
+        drop(progress);
+        let collected = if self.dry_run {
+            None
+        } else {
+            // A person sees what goes before it does; with --json both are one document.
+            if !surface.printer.is_json() {
+                surface.printer.aside_page(|page| plan.show(page));
+            }
+            let progress = surface.printer.progress("collecting");
+            let collected = client.collect().await?;
+            drop(progress);
+            Some(serde_json::to_value(&collected).unwrap_or_default())
+        };
+        surface.printer.answer(&Reclaimed { dry_run: self.dry_run, plan, collected })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

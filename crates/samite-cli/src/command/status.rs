@@ -1,0 +1,135 @@
+//! `samite status`.
+
+use crate::printer::words::{bytes, count};
+use crate::printer::{Answer, Column, Page, Style, Table};
+use crate::shape::{BranchShape, SessionShape};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::SessionStatus;
+use samite_model::Result;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Show what the store holds, where its master key is, and what each branch that is not current costs
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite status
+  samite status --json | jq '.sessions[].branch_costs[] | select(.current | not) | {id, tree_bytes}'")]
+pub(crate) struct Status {}
+
+#[derive(Serialize)]
+struct Held {
+    directory: String,
+    master_key: String,
+    database_bytes: u64,
+    packs: usize,
+    pack_bytes: u64,
+    entries: u64,
+    blocks: u64,
+    sessions: Vec<Session>,
+}
+
+#[derive(Serialize)]
+struct Session {
+    #[serde(flatten)]
+    shape: SessionShape,
+    #[serde(rename = "branch_costs")]
+    branches: Vec<Branch>,
+}
+
+#[derive(Serialize)]
+struct Branch {
+    #[serde(flatten)]
+    shape: BranchShape,
+    entries: u64,
+    log_bytes: u64,
+    tree_bytes: u64,
+}
+
+impl Session {
+    fn new(status: &SessionStatus) -> Self {
+        Self {
+            shape: SessionShape::new(&status.session),
+            branches: status
+                .branches
+                .iter()
+                .map(|branch| Branch {
+                    shape: BranchShape::new(&branch.branch, branch.open_steps as u64),
+                    entries: branch.entries,
+                    log_bytes: branch.log_bytes,
+                    tree_bytes: branch.tree_bytes,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Answer for Held {
+    fn show(&self, page: &mut Page) {
+        page.facts(&[
+            ("store", self.directory.clone()),
+            ("master key", self.master_key.clone()),
+            ("journals", format!("{} in {}", count(self.entries, "entry"), bytes(self.database_bytes))),
+            ("blocks", format!("{}, {} in {}", self.blocks, count(self.packs as u64, "pack"), bytes(self.pack_bytes))),
+            ("sessions", self.sessions.len().to_string()),
+        ]);
+        let open: u64 = self.branches().map(|(_, branch)| branch.shape.open_steps).sum();
+        if open > 0 {
+            page.styled(Style::Care, format!("{} without an outcome: `samite recover SESSION`", count(open, "step")));
+        }
+        let aside: Vec<_> =
+            self.branches().filter(|(_, branch)| !branch.shape.current && !branch.shape.deleted).collect();
+        if aside.is_empty() {
+            return;
+        }
+        page.gap();
+        page.line("branches that are not current, and what they cost:");
+        let mut table = Table::new(&[
+            ("SESSION", Column::Left),
+            ("NAME", Column::Flexible),
+            ("BRANCH", Column::Left),
+            ("ENTRIES", Column::Right),
+            ("LOG", Column::Right),
+            ("TREES", Column::Right),
+            ("KEPT", Column::Left),
+        ]);
+        for (session, branch) in aside {
+            table.row([
+                session.id().chars().take(12).collect(),
+                session.name().unwrap_or_default().to_owned(),
+                branch.shape.short(),
+                branch.entries.to_string(),
+                bytes(branch.log_bytes),
+                bytes(branch.tree_bytes),
+                branch.shape.lifetime(),
+            ]);
+        }
+        page.table(&table);
+    }
+}
+
+impl Held {
+    fn branches(&self) -> impl Iterator<Item = (&SessionShape, &Branch)> {
+        self.sessions.iter().flat_map(|session| session.branches.iter().map(|branch| (&session.shape, branch)))
+    }
+}
+
+impl Status {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let store = surface.open(Access::Read)?;
+        let client = store.client().await?;
+        let status = store.status(&client).await?;
+        surface.printer.answer(&Held {
+            directory: store.directory().display().to_string(),
+            master_key: store.master(),
+            database_bytes: status.ledger.database_bytes + status.ledger.log_bytes,
+            packs: status.packs,
+            pack_bytes: status.pack_bytes,
+            entries: status.ledger.entries,
+            blocks: status.ledger.blocks,
+            sessions: status.sessions.iter().map(Session::new).collect(),
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,65 @@
+//! `samite workspace status`.
+
+use crate::printer::{Answer, Page, Style};
+use crate::reference::Reference;
+use crate::shape::{ChangeShape, TreeShape, show_scan};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite_model::Result;
+use serde::Serialize;
+use serde_json::Value;
+use std::process::ExitCode;
+
+/// Show how a branch's workspace differs from its last tree
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite workspace status 3f2a
+  samite workspace status 3f2a --json | jq '.changes | length'")]
+pub(crate) struct Status {
+    /// The session: SESSION or SESSION:BRANCH
+    session: Reference,
+}
+
+#[derive(Serialize)]
+struct Stands {
+    directory: String,
+    exists: bool,
+    last: Option<TreeShape>,
+    changes: Vec<ChangeShape>,
+    report: Option<Value>,
+}
+
+impl Answer for Stands {
+    fn show(&self, page: &mut Page) {
+        let gone = if self.exists { "" } else { " (gone)" };
+        let last = self.last.as_ref().map_or_else(|| "none".to_owned(), TreeShape::words);
+        page.facts(&[("workspace", format!("{}{gone}", self.directory)), ("last checkpoint", last)]);
+        if !self.changes.is_empty() {
+            ChangeShape::show_all(&self.changes, page);
+        } else if self.exists && self.last.is_some() {
+            page.styled(Style::Dim, "nothing differs");
+        }
+        if let Some(report) = &self.report {
+            show_scan(page, report);
+        }
+    }
+}
+
+impl Status {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Read)?.client().await?;
+        let found = self.session.find_branch(&client).await?;
+        let progress = surface.printer.progress("looking at the workspace");
+        let status = client.workspace_status(found.session, found.branch).await?;
+        drop(progress);
+        surface.printer.answer(&Stands {
+            directory: status.directory.display().to_string(),
+            exists: status.exists,
+            last: status.last.as_ref().map(TreeShape::new),
+            changes: ChangeShape::all(&status.changes),
+            report: status.report.map(|report| serde_json::to_value(report).unwrap_or_default()),
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
