@@ -12,6 +12,10 @@ tour:
 test *steps:
     ./test {{ steps }}
 
+# Measure against limits and peers: a table of ratios, all from one run; or only the named rows
+bench *rows:
+    cargo run --release -p samite-bench -- {{ rows }}
+
 # Format
 fmt:
     cargo fmt --all
