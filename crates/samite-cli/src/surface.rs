@@ -172,9 +172,17 @@ fn master() -> Result<Arc<dyn Master>> {
     if let Some(key) = variable("SAMITE_MASTER_KEY") {
         return Ok(Arc::new(EnvironmentMaster::new(&key.to_string_lossy())?));
     }
-    let path = match variable("SAMITE_MASTER_FILE") {
+    Ok(Arc::new(file_master()?))
+}
+
+/// The master key in a file: the one that `SAMITE_MASTER_FILE` names, or one in the user's configuration directory.
+///
+/// # Errors
+/// `invalid` when the user has no home directory and nothing names a file.
+pub(crate) fn file_master() -> Result<FileMaster> {
+    let path = match std::env::var_os("SAMITE_MASTER_FILE").filter(|value| !value.is_empty()) {
         Some(path) => PathBuf::from(path),
         None => base()?.config_dir().join("samite").join("master.key"),
     };
-    Ok(Arc::new(FileMaster::new(path, Arc::new(SystemRandomness::new()))))
+    Ok(FileMaster::new(path, Arc::new(SystemRandomness::new())))
 }

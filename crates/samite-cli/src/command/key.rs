@@ -1,8 +1,9 @@
 //! `samite key`.
 
 use crate::input::passphrase;
+use crate::printer::words::count;
 use crate::printer::{Answer, Page};
-use crate::surface::{Access, Surface};
+use crate::surface::{Access, Surface, file_master};
 use clap::{Args, Subcommand};
 use samite_host::files;
 use samite_model::{Error, Result};
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
     Export(Export),
+    Import(Import),
 }
 
 /// Write the master key to a file, sealed under a passphrase
@@ -48,8 +50,50 @@ impl Answer for Exported {
 
 impl Key {
     pub(super) fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let Self::Export(export) = self;
-        export.run(surface)
+        match self {
+            Self::Export(command) => command.run(surface),
+            Self::Import(command) => command.run(surface),
+        }
+    }
+}
+
+/// Put an exported master key where this machine looks for it, so that a backup opens here
+///
+/// A key that is there already keeps what it has, so that an older export does not bring back what was destroyed.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite key import /media/stick/samite.key --passphrase-file ~/passphrase
+  samite --store /media/disk/samite-monday session list")]
+pub(crate) struct Import {
+    /// The exported key
+    from: PathBuf,
+    /// The file whose first line is the passphrase; - is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Imported {
+    path: String,
+    keystores: usize,
+}
+
+impl Answer for Imported {
+    fn show(&self, page: &mut Page) {
+        let many = count(self.keystores as u64, "keystore");
+        page.line(format!("{many} more can be opened with the master key in {}", self.path));
+    }
+}
+
+impl Import {
+    fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let master = file_master()?;
+        let exported = files::read(&self.from)?;
+        let passphrase = passphrase(self.passphrase_file.as_deref())?;
+        let keystores = master.import(&exported, &passphrase)?;
+        surface.printer.answer(&Imported { path: master.path().display().to_string(), keystores })?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

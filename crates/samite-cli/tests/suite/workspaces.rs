@@ -181,6 +181,24 @@ fn the_master_key_is_exported_under_a_passphrase() {
 }
 
 #[test]
+fn a_backup_opens_elsewhere_with_an_imported_key() {
+    let place = Place::new();
+    let id = place.session();
+    place.run(&["backup", "copy"]).ok();
+    place.run_with_input(&["key", "export", "key.samite"], b"correct horse\n").ok();
+    let elsewhere = |arguments: &[&str], passphrase: &str| {
+        let mut command = place.command(arguments);
+        command.env("SAMITE_MASTER_FILE", place.path().join("elsewhere/master.key"));
+        command.env("SAMITE_STORE", place.path().join("copy")).env("SAMITE_PASSPHRASE", passphrase);
+        command.output().unwrap()
+    };
+    assert_eq!(elsewhere(&["session", "show", &id], "").status.code(), Some(6), "no key, no store");
+    assert_eq!(elsewhere(&["key", "import", "key.samite"], "wrong").status.code(), Some(6));
+    assert!(elsewhere(&["key", "import", "key.samite"], "correct horse").status.success());
+    assert!(elsewhere(&["session", "show", &id], "").status.success());
+}
+
+#[test]
 fn golden_json_of_status() {
     let place = Place::new();
     let (id, first) = with_workspace(&place);

@@ -5,11 +5,11 @@ use crate::reference::Reference;
 use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
 use crate::surface::{Access, Surface, program, site};
 use clap::Args;
-use samite::run::{CommandOutput, Ran, RunStep};
+use samite::run::{Captured, CommandOutput, Ran, RunStep};
 use samite::syntax::{parse_effect, parse_probe, parse_target};
-use samite::{NewStep, Outcome};
+use samite::{Client, NewStep, Outcome, ReadOptions};
 use samite_model::step::{Effect, OutcomeKind};
-use samite_model::{Error, Result};
+use samite_model::{BranchId, Error, Result, SessionId};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -132,7 +132,7 @@ impl Run {
         match ran {
             Ran::Ended { outcome, replayed, settled } => {
                 if replayed {
-                    replay(&surface.printer, &outcome)?;
+                    replay(&surface.printer, &client, found.session, &outcome).await?;
                 }
                 answer(
                     surface,
@@ -151,7 +151,7 @@ impl Run {
                     page.styled(Style::Care, why);
                     page.line("what follows is its outcome; call again if another one is wanted");
                 });
-                replay(&surface.printer, &outcome)?;
+                replay(&surface.printer, &client, found.session, &outcome).await?;
                 let settled = Some(SettlementShape::new(&settlement));
                 answer(
                     surface,
@@ -199,13 +199,25 @@ fn status(outcome: &Outcome) -> u8 {
 }
 
 /// Prints again what the command put out when it ran.
-fn replay(printer: &Printer, outcome: &Outcome) -> Result<()> {
+async fn replay(printer: &Printer, client: &Client, session: SessionId, outcome: &Outcome) -> Result<()> {
     if printer.is_json() {
         return Ok(());
     }
     if let Ok(output) = serde_json::from_value::<CommandOutput>(outcome.output.clone()) {
-        printer.bytes(&output.stdout.bytes())?;
-        printer.error_bytes(&output.stderr.bytes());
+        let branch = outcome.position.journal;
+        printer.bytes(&whole(client, session, branch, &output.stdout).await?)?;
+        printer.error_bytes(&whole(client, session, branch, &output.stderr).await?);
     }
     Ok(())
+}
+
+/// The whole of an output: what the outcome has of it, or the event that holds it.
+async fn whole(client: &Client, session: SessionId, branch: BranchId, captured: &Captured) -> Result<Vec<u8>> {
+    let Some(seq) = captured.entry else { return Ok(captured.bytes()) };
+    let options = ReadOptions { from: seq, to: Some(seq), ..ReadOptions::default() };
+    let entries = client.read(session, Some(branch), options).await?.all().await?;
+    match entries.first() {
+        Some(entry) => Ok(entry.event()?.body.to_vec()),
+        None => Ok(captured.bytes()),
+    }
 }
