@@ -9,6 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, fstat, futi
 use samite_host::files;
 use samite_model::tree::{Segment, TreePath};
 use samite_model::{BlockId, Result};
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
@@ -62,7 +63,12 @@ pub enum CacheState {
 #[derive(Default)]
 pub(crate) struct StatCache {
     bytes: Vec<u8>,
-    places: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
+    /// Where entries begin, in the order in which a scan meets them.
+    places: Vec<u32>,
+    /// The entry that the next question is probably about.
+    next: Cell<usize>,
+    /// Made when a question is about another one.
+    by_key: OnceCell<HashMap<Key, u32, BuildHasherDefault<KeyHasher>>>,
     /// When its scan began.
     began: i64,
     pub(crate) state: CacheState,
@@ -97,6 +103,8 @@ impl Bytes<'_> {
     }
 }
 
+/// So many entries are looked at before a map of all of them is made: some files are gone each time.
+const AHEAD: usize = 8;
 /// A chunk takes 40 bytes, a hole too.
 const SEGMENT: usize = 40;
 const HOLE: u64 = 1 << 63;
@@ -124,17 +132,15 @@ impl StatCache {
         }
         let began = i64::from_le_bytes(reader.array()?);
         let count = usize::try_from(reader.u64()?).ok()?;
-        let mut places =
-            HashMap::with_capacity_and_hasher(count.min(content.len() / 60), BuildHasherDefault::default());
+        let mut places = Vec::with_capacity(count.min(content.len() / 60));
         for _ in 0..count {
-            let key = reader.array::<16>()?;
-            places.insert(key, u32::try_from(content.len() - reader.0.len()).ok()?);
-            reader.skip(33)?;
+            places.push(u32::try_from(content.len() - reader.0.len()).ok()?);
+            reader.skip(16 + 33)?;
             let segments = usize::try_from(u32::from_le_bytes(reader.array()?)).ok()?;
             reader.skip(segments.checked_mul(SEGMENT)?)?;
         }
         reader.0.is_empty().then_some(())?;
-        Some(Self { bytes, places, began, state: CacheState::Used })
+        Some(Self { bytes, places, began, state: CacheState::Used, ..Self::default() })
     }
 
     /// How many entries there are.
@@ -142,10 +148,30 @@ impl StatCache {
         self.places.len()
     }
 
+    fn at(&self, place: u32) -> Option<(Key, Bytes<'_>)> {
+        let mut reader = Bytes(self.bytes.get(usize::try_from(place).ok()?..)?);
+        Some((reader.array()?, reader))
+    }
+
+    /// The rest of an entry. A directory is met in the same order each time, so it is nearly always the next one.
+    fn entry(&self, key: &Key) -> Option<Bytes<'_>> {
+        let next = self.next.get();
+        for at in next..next + AHEAD {
+            let Some((found, rest)) = self.places.get(at).and_then(|place| self.at(*place)) else { break };
+            if found == *key {
+                self.next.set(at + 1);
+                return Some(rest);
+            }
+        }
+        let by_key = self
+            .by_key
+            .get_or_init(|| self.places.iter().filter_map(|place| Some((self.at(*place)?.0, *place))).collect());
+        self.at(*by_key.get(key)?).map(|(_, rest)| rest)
+    }
+
     /// What is known of a file that looks like this, if it can be trusted.
     pub(crate) fn find(&self, key: &Key, stamp: &Stamp) -> Option<Cached> {
-        let place = usize::try_from(*self.places.get(key)?).ok()?;
-        let mut reader = Bytes(self.bytes.get(place..)?);
+        let mut reader = self.entry(key)?;
         let found = Stamp {
             inode: reader.u64()?,
             size: reader.u64()?,
