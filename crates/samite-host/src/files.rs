@@ -132,19 +132,39 @@ pub fn list(path: &Path) -> Result<Vec<OsString>> {
 /// # Errors
 /// `denied` or `unavailable`, naming the path; `invalid` when something else has the name.
 pub fn create_private_dir(path: &Path) -> Result<()> {
-    if path.as_os_str().is_empty() || path.is_dir() {
+    if path.as_os_str().is_empty() {
         return Ok(());
     }
     let parent = path.parent().unwrap_or(Path::new("/"));
+    if path.is_dir() {
+        return settle_dir(path, parent);
+    }
     create_private_dir(parent)?;
     match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(path) {
-        Ok(()) => sync_dir(parent),
+        Ok(()) => {
+            crate::kill_point("files.directory.made");
+            sync_dir(parent)
+        }
         // Another process made it at the same moment.
-        Err(source) if source.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(source) if source.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => settle_dir(path, parent),
         Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
             Err(Error::invalid("wrong_file_type", format!("{} is not a directory", path.display())))
         }
         Err(source) => Err(io_error("make the directory", path, source)),
+    }
+}
+
+/// Makes the name of a directory that exists durable where it may not be: whoever made it may have been killed before
+/// the sync. Something is in it only if somebody came past here before, so a full one costs no sync.
+fn settle_dir(path: &Path, parent: &Path) -> Result<()> {
+    let is_empty = path.read_dir().is_ok_and(|mut names| names.next().is_none());
+    if !is_empty {
+        return Ok(());
+    }
+    match sync_dir(parent) {
+        // Then it was not this user who made it.
+        Err(error) if error.code() == "no_permission" => Ok(()),
+        settled => settled,
     }
 }
 
@@ -166,9 +186,14 @@ pub fn sync_dir(path: &Path) -> Result<()> {
 /// `denied` or `unavailable`, naming the path.
 #[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
 pub fn remove(path: &Path) -> Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
     match std::fs::remove_file(path) {
-        Ok(()) => sync_dir(path.parent().unwrap_or(Path::new("."))),
-        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(()) => sync_dir(parent),
+        // Whoever removed it may have been killed before that was durable.
+        Err(source) if source.kind() == io::ErrorKind::NotFound => match sync_dir(parent) {
+            Err(error) if error.code() == "no_file" => Ok(()),
+            synced => synced,
+        },
         Err(source) => Err(io_error("remove", path, source)),
     }
 }

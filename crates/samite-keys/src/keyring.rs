@@ -322,6 +322,14 @@ impl Keyring {
         if let Some(keys) = self.known(pseudonym)? {
             return Ok(keys);
         }
+        // The keystore may have lost it: another process was seen to make it, and the power failed before the file's
+        // name was durable. The master's copy was durable first.
+        if self.loaded().entries(pseudonym).next().is_none() {
+            self.install(self.0.storage.learn()?);
+            if let Some(keys) = self.known(pseudonym)? {
+                return Ok(keys);
+            }
+        }
         if self.loaded().entries(pseudonym).next().is_some() {
             return Err(key_destroyed(format!("the keys of the owner {pseudonym} were destroyed")));
         }

@@ -134,6 +134,18 @@ impl Storage {
         Ok(Loaded::new(base.name, next, base.keys))
     }
 
+    /// Takes over what the master's copy knows and the keystore does not; where that cannot be written, the file stays
+    /// as it is.
+    pub(crate) fn learn(&self) -> Result<Loaded> {
+        match self.change(|_, _| Ok(false)) {
+            Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Denied) => {
+                let local = self.read()?.ok_or_else(|| self.missing())?;
+                self.reconcile(local).map(|(known, _)| known)
+            }
+            learned => learned,
+        }
+    }
+
     /// Begins a new epoch without the keys of `subject`, wraps again what lives, and destroys the old secret.
     ///
     /// Interrupted before the new keystore is stored, nothing has changed; after that, whoever opens the keystore next

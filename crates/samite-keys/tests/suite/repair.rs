@@ -51,6 +51,26 @@ fn an_erased_subject_stays_erased_in_an_older_backup() {
     assert_eq!(restored.open_block(domain, id, &block).unwrap_err().code(), "key_destroyed");
 }
 
+/// As after a power cut between another process's rename of the keystore and the sync of its directory.
+#[test]
+fn keys_that_the_masters_copy_alone_knows_are_learned_when_they_are_needed() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    keyring.subject(&owner("ada")).unwrap();
+    let before = files::read(&scratch.keystore()).unwrap();
+    let bob = keyring.subject(&owner("bob")).unwrap();
+    let sealed = seal(&keyring, bob.pseudonym, b"his");
+    write_atomic(&scratch.keystore(), &before, 0o600).unwrap();
+    let again = scratch.open().unwrap();
+    assert_eq!(open(&again, &sealed).unwrap(), b"his");
+    // The keystore has them again, and does not need the copy.
+    files::remove(&scratch.root.join(format!("config/master.copies/{}", again.name()))).unwrap();
+    assert_eq!(open(&scratch.open().unwrap(), &sealed).unwrap(), b"his");
+    // An owner that neither knows is unknown.
+    let nobody = samite_model::Pseudonym([9; 16]);
+    assert_eq!(again.subject_of(nobody).unwrap_err().code(), "unknown_subject");
+}
+
 /// A master that can be out of reach when a secret is to be destroyed.
 struct Unsteady {
     master: Arc<dyn Master>,
