@@ -198,7 +198,15 @@ impl Planner<'_> {
             if let (Some(base), Some(target)) = (base, target)
                 && self.is_done(base, target)
             {
-                return if self.is_either(current, Some(base), None) { Ok(None) } else { Err(KeptReason::Changed) };
+                if !self.is_either(current, Some(base), None) {
+                    return Err(KeptReason::Changed);
+                }
+                // A directory's time is put right after a restore that died; a file's may be somebody's doing.
+                return Ok(matches!(current.content, Content::Directory(_)).then(|| Action::SetMetadata {
+                    path: path.clone(),
+                    entry: target.clone(),
+                    was: current.clone(),
+                }));
             }
             if self.options.others.iter().any(|other| path.is_within(other)) {
                 return Err(KeptReason::Others);
@@ -219,6 +227,13 @@ impl Planner<'_> {
 
 fn is_directory(entry: Option<&Entry>) -> bool {
     entry.is_some_and(|entry| matches!(entry.content, Content::Directory(_)))
+}
+
+/// Whether all that an action does is to set the time of a directory.
+fn sets_time_alone(action: &Action) -> bool {
+    let Action::SetMetadata { entry, was, .. } = action else { return false };
+    let timeless = |entry: &Entry| super::Metadata { mtime: 0, ..entry.metadata.clone() };
+    is_directory(Some(entry)) && timeless(entry) == timeless(was)
 }
 
 fn removes_directory(action: &Action) -> bool {
@@ -282,6 +297,9 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
         }
         !stays
     });
+    // The time of a directory in which something is kept says when that came.
+    let disturbed: HashSet<TreePath> = kept.iter().filter_map(|kept| kept.path.parent()).collect();
+    actions.retain(|action| !(sets_time_alone(action) && disturbed.contains(action.path())));
     let out_of_scope =
         |kept: &Kept| !options.within.is_empty() && !options.within.iter().any(|within| kept.path.is_within(within));
     kept.retain(|kept| !out_of_scope(kept));

@@ -206,18 +206,20 @@ impl Builder<'_> {
         }
     }
 
-    /// Sets the metadata of directories, inner ones first; of those that change place themselves, later.
+    /// Sets the metadata of directories, inner ones first. Those that change place themselves must be writable for that;
+    /// their mode is set once they are there.
     fn set_directories(&mut self) -> Result<()> {
         let mut stack = DirectoryStack::new(self.temporary.directory.as_fd());
         for (path, temporary, entry) in self.directories.iter().rev() {
             let parent = temporary.parent().unwrap_or_default();
+            let mut wanted = entry.metadata.clone();
             if parent.is_top() {
-                continue;
+                wanted.mode |= 0o700;
             }
             let fail = |errno: Errno| -> Error { self.temporary.failed(&format!("finish {path} in"), errno) };
             let opened =
                 stack.open(&parent).and_then(|parent| open_directory_at(parent, temporary.name())).map_err(fail)?;
-            let (_, refused) = set_open(&opened, &entry.metadata, true).map_err(fail)?;
+            let (_, refused) = set_open(&opened, &wanted, true).map_err(fail)?;
             if let Some(errno) = refused {
                 self.failed.push(Special { path: path.clone(), what: errno.to_string() });
             }

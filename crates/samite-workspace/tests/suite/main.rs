@@ -5,6 +5,7 @@
 mod cache;
 mod collecting;
 mod fidelity;
+mod killing;
 mod restoring;
 mod support;
 mod trees;

@@ -159,6 +159,25 @@ fn a_change_of_mode_alone_is_set_and_anothers_is_kept() {
     assert_eq!(shown(&plan(&with_mode(0o755), &with_mode(0o644), &with_mode(0o600), &default)).1, ["a Changed"]);
 }
 
+#[test]
+fn the_time_of_a_directory_is_put_right_unless_something_in_it_is_kept() {
+    let with_time = |words: &str, mtime| {
+        let listing = listing(words);
+        let entries = listing.iter().cloned().map(|(path, mut entry)| {
+            if path.name() == b"d" {
+                entry.metadata.mtime = mtime;
+            }
+            (path, entry)
+        });
+        Listing::new(entries.collect())
+    };
+    let default = PlanOptions::default();
+    let base = with_time("d/a=1", 5);
+    assert_eq!(shown(&plan(&with_time("d/a=1", 9), &base, &base, &default)).0, ["set d"]);
+    assert_eq!(shown(&plan(&with_time("d/a=1 d/u=1", 9), &base, &base, &default)).0, Vec::<String>::new());
+    assert_eq!(shown(&plan(&with_time("d/a=2", 9), &base, &base, &default)).0, Vec::<String>::new());
+}
+
 type Model = BTreeMap<TreePath, Entry>;
 
 fn apply(model: &mut Model, action: &Action) {
