@@ -52,7 +52,15 @@ impl Embedded {
     /// file system; `corrupt` naming what is damaged; `denied` when the master key is another store's.
     pub fn open(options: EmbeddedOptions) -> Result<Self> {
         let directory = &options.directory;
+        // A store says what it is before it holds anything: looked for in the other order, so that one that is being
+        // made is not taken for damaged.
+        let tenants = files::exists(&directory.join("tenants"))?;
         let node = Node::read(directory)?;
+        if node.is_none() && tenants {
+            return Err(Error::corrupt("no_node", format!("{} holds tenants and no node.toml", directory.display()))
+                .hint("put node.toml back from a backup; it holds only the format's number and the store's id")
+                .hint("if this is a backup that was cut off, make it again"));
+        }
         let first_use = node.is_none();
         if first_use && !options.create {
             return Err(Error::not_found("no_store", format!("there is no store in {}", directory.display()))

@@ -8,7 +8,7 @@ use crate::step::StepRecord;
 use crate::views::{self, IndexHash, OpenStep, register, row};
 use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal, RowQuery};
 use samite_model::step::State;
-use samite_model::{BranchId, EntryKind, JournalId, Position, Result, SessionId, limits};
+use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId, limits};
 
 /// How to fork.
 #[derive(Clone, Debug)]
@@ -41,12 +41,15 @@ impl Client {
     ///
     /// # Errors
     /// `not_found` for an unknown session, branch or position; `conflict` (`journal_closed`) when the branch was
-    /// deleted.
+    /// deleted, or (`branch_key_exists`) when another fork has the key.
     pub async fn fork(&self, session: SessionId, options: ForkOptions) -> Result<ForkReport> {
         if let Some(name) = &options.name {
             limits::check_name("a branch's name", name)?;
         }
         let control = self.control(session).await?;
+        if let Some(key) = &options.key {
+            limits::check_name("a branch's key", key)?;
+        }
         let current = self.current_of(&control).await?;
         let from = options.branch.unwrap_or(current);
         let state = self.branch_state(session, from).await?;
@@ -108,25 +111,35 @@ impl Client {
             let commit = Commit { guards: required, journals: vec![journal], appends, ..Commit::default() };
             match self.core.0.ledger.commit(commit).await {
                 Ok(_) => {
-                    let mut in_doubt = Vec::new();
-                    for step in &open {
-                        in_doubt.push(self.step_record(step.start, State::InDoubt).await?);
-                    }
+                    let in_doubt = self.step_records(&open).await?;
                     return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
                 }
                 Err(error) if error.code() == "registers_moved" && round + 1 < ROUNDS => {}
                 // The acknowledgement was lost, but the branch is there.
+                Err(error) if error.code() == "row_exists" => {
+                    let Some(key) = &forked.key else { return Err(error) };
+                    let Some(first) = self.branch_by_key(session, key).await? else { return Err(error) };
+                    if self.branch_state(session, first).await?.parent != Some(at) {
+                        return Err(Error::conflict(
+                            "branch_key_exists",
+                            format!("branch {} has this key and left elsewhere", first.short()),
+                        )
+                        .hint("use another key for another fork"));
+                    }
+                    let in_doubt = self.step_records(&open).await?;
+                    return Ok(ForkReport { branch: first, at, previous, left_behind, in_doubt, trees_until });
+                }
                 Err(error) if error.code() == "outcome_unknown" => {
                     if self.core.0.ledger.journal(branch).await?.is_none() {
                         return Err(error);
                     }
-                    let in_doubt = Vec::new();
+                    let in_doubt = self.step_records(&open).await?;
                     return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(samite_model::Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
+        Err(Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
     }
 
     /// The branch that a caller knows by a key, if there is one.
@@ -228,16 +241,21 @@ impl Client {
         Ok(left)
     }
 
-    async fn step_record(&self, start: Position, state: State) -> Result<StepRecord> {
-        let entry = self.core.entry_at(start).await?;
-        Ok(StepRecord {
-            id: entry.header.id,
-            start,
-            started_at: entry.header.time,
-            started: entry.json()?,
-            state,
-            outcome: None,
-        })
+    /// Open steps as the fork has them: in doubt.
+    async fn step_records(&self, open: &[OpenStep]) -> Result<Vec<StepRecord>> {
+        let mut records = Vec::with_capacity(open.len());
+        for step in open {
+            let entry = self.core.entry_at(step.start).await?;
+            records.push(StepRecord {
+                id: entry.header.id,
+                start: step.start,
+                started_at: entry.header.time,
+                started: entry.json()?,
+                state: State::InDoubt,
+                outcome: None,
+            });
+        }
+        Ok(records)
     }
 }
 

@@ -114,7 +114,7 @@ impl Writer {
     }
 
     /// Another writer took over: what came of the step is kept as evidence, outside any epoch.
-    async fn keep_evidence(&self, step: &StepHandle, completion: &Completion, fenced: Error) -> Error {
+    pub(super) async fn keep_evidence(&self, step: &StepHandle, completion: &Completion, fenced: Error) -> Error {
         let ended = StepEnded {
             step: step.id,
             start: step.position,

@@ -24,7 +24,7 @@ impl Client {
     ///
     /// # Errors
     /// `conflict` (`workspace_in_use`) when a live branch of the same session works in it, or the branch has another;
-    /// `not_found` when there is no such directory.
+    /// `not_found` when there is no such directory; `invalid` (`not_a_directory`, `bad_directory`).
     pub async fn attach(
         &self,
         session: SessionId,
@@ -41,6 +41,10 @@ impl Client {
         if !directory.is_dir() {
             return Err(Error::invalid("not_a_directory", format!("{} is not a directory", directory.display())));
         }
+        let Some(path) = directory.to_str().map(str::to_owned) else {
+            return Err(Error::invalid("bad_directory", format!("the path {} is not UTF-8", directory.display()))
+                .hint("its own name and those above it must be UTF-8; names in it may be any bytes"));
+        };
         let id = self.core.workspace_id(&directory);
         if let Some(other) = self.workspace_of_branch(session, branch).await? {
             if other.id == id {
@@ -65,7 +69,7 @@ impl Client {
                 .hint("give this branch a directory of its own: `samite fork SESSION --into DIR`"));
             }
         }
-        let attached = WorkspaceAttached { workspace: id, path: directory.to_string_lossy().into_owned(), branch };
+        let attached = WorkspaceAttached { workspace: id, path, branch };
         self.move_workspace(control.id, version, &attached).await?;
         Ok(WorkspaceInfo { id, directory, branch })
     }

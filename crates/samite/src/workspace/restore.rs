@@ -8,6 +8,7 @@ use crate::log::{ReadOptions, Reader};
 use crate::payload::{ForkReason, WorkspaceInterval};
 use crate::step::{Begin, Completion, InDoubt, NewStep, StepHandle};
 use crate::writer::{Writer, WriterOptions};
+use data_encoding::HEXLOWER;
 use samite_host::files;
 use samite_model::step::Effect;
 use samite_model::tree::{TreePath, diff};
@@ -51,6 +52,7 @@ struct RestoreInput {
     target: BlockId,
     base: Option<BlockId>,
     within: Vec<String>,
+    /// Paths in hexadecimal: a name may be no text, and names that look alike are not the same.
     others: Vec<String>,
     force: bool,
 }
@@ -75,13 +77,13 @@ impl Client {
         let mut options = RestoreOptions::new([0; 16], self.subject.pseudonym, base, target);
         options.scan = self.core.scan_options(workspace.id, &workspace.directory)?;
         options.within = paths(&request.within)?;
-        options.others = paths(&self.others_paths(session, JournalId(workspace.id.0), target).await?)?;
+        options.others = self.others_paths(session, JournalId(workspace.id.0), target).await?;
         options.force = request.force;
         plan_restore(&self.core.blocks(), &workspace.directory, &options)
     }
 
     /// Paths that other sessions in the same directory changed since a tree was recorded.
-    async fn others_paths(&self, session: SessionId, journal: JournalId, since: BlockId) -> Result<Vec<String>> {
+    async fn others_paths(&self, session: SessionId, journal: JournalId, since: BlockId) -> Result<Vec<TreePath>> {
         let Some(state) = self.core.0.ledger.journal(journal).await? else { return Ok(Vec::new()) };
         let at = Position { journal, seq: state.head };
         let options = ReadOptions { kinds: vec![EntryKind::WORKSPACE_INTERVAL], ..ReadOptions::default() };
@@ -105,7 +107,7 @@ impl Client {
             }
             let (before, after) =
                 Tree::new(&store, owner, before.root).differing(&Tree::new(&store, owner, after.root))?;
-            others.extend(diff(&before, &after).into_iter().map(|change| change.path.to_string()));
+            others.extend(diff(&before, &after).into_iter().map(|change| change.path));
         }
         Ok(others)
     }
@@ -221,7 +223,7 @@ impl Writer {
             target,
             base,
             within: request.within.clone(),
-            others,
+            others: others.iter().map(|path| HEXLOWER.encode(path.as_bytes())).collect(),
             force: request.force,
         };
         let step = NewStep {
@@ -256,7 +258,7 @@ impl Writer {
         let mut options = RestoreOptions::new(operation.0, self.client.subject.pseudonym, input.base, input.target);
         options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
         options.within = paths(&input.within)?;
-        options.others = paths(&input.others)?;
+        options.others = input.others.iter().map(|path| path_of_hex(path)).collect::<Result<_>>()?;
         options.force = input.force;
         let store = self.core().blocks();
         let planned = plan_restore(&store, &workspace.directory, &options)?;
@@ -290,4 +292,9 @@ fn in_doubt(doubt: &InDoubt) -> Error {
 
 fn paths(texts: &[String]) -> Result<Vec<TreePath>> {
     texts.iter().map(|path| TreePath::new(path.trim_end_matches('/').as_bytes())).collect()
+}
+
+fn path_of_hex(hex: &str) -> Result<TreePath> {
+    let damaged = |_| Error::corrupt("bad_payload", "a restore's step does not say what it restores");
+    TreePath::new(HEXLOWER.decode(hex.as_bytes()).map_err(damaged)?)
 }

@@ -6,9 +6,13 @@
     reason = "tests stop at what they do not expect, make their own files, and say what they skip"
 )]
 
+mod children;
+mod collecting;
 mod forks;
 mod imports;
+mod processes;
 mod sessions;
 mod steps;
 mod support;
 mod workspaces;
+mod zombies;

@@ -68,7 +68,8 @@ impl World {
     }
 }
 
-fn principal(user: &str) -> Principal {
+/// A person of the tests' tenant.
+pub(crate) fn principal(user: &str) -> Principal {
     Principal {
         tenant: Tenant::new("local").unwrap(),
         user: user.into(),
@@ -110,6 +111,11 @@ impl Place {
         self.path(name)
     }
 
+    /// Its directory.
+    pub(crate) fn root(&self) -> &std::path::Path {
+        self.0.path()
+    }
+
     /// Opens the store.
     pub(crate) fn open(&self) -> Embedded {
         self.open_at(&self.path("store"))
@@ -117,19 +123,44 @@ impl Place {
 
     /// Opens a store that has the place's master key.
     pub(crate) fn open_at(&self, directory: &std::path::Path) -> Embedded {
-        Embedded::open(EmbeddedOptions {
-            directory: directory.to_path_buf(),
-            tenant: Tenant::new("local").unwrap(),
-            master: Arc::new(FileMaster::new(self.path("master.key"), Arc::new(SystemRandomness::new()))),
-            create: true,
-            read_only: false,
-            accept_behind: false,
-        })
-        .unwrap()
+        Embedded::open(options(directory, &self.path("master.key"))).unwrap()
     }
 
     /// The store as its local principal sees it.
     pub(crate) async fn client(&self) -> Client {
         self.open().client().await.unwrap()
     }
+}
+
+/// How to open a store for everything, with the master key in this file.
+pub(crate) fn options(directory: &std::path::Path, master: &std::path::Path) -> EmbeddedOptions {
+    EmbeddedOptions {
+        directory: directory.to_path_buf(),
+        tenant: Tenant::new("local").unwrap(),
+        master: Arc::new(FileMaster::new(master, Arc::new(SystemRandomness::new()))),
+        create: true,
+        read_only: false,
+        accept_behind: false,
+    }
+}
+
+/// Asserts that a store verifies: no finding, and every view as its entries make it.
+pub(crate) fn assert_verifies(store: &Store) {
+    let verified = run(store.verify(false, None)).unwrap();
+    assert!(verified.findings.is_empty(), "{:#?}", verified.findings);
+    assert!(verified.stale_views.is_empty(), "{:?}", verified.stale_views);
+}
+
+/// Bytes that do not compress and differ by seed.
+pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
 }

@@ -1,0 +1,230 @@
+//! Collection in one process beside checkpoints in others.
+
+use crate::children::{Role, soon, start};
+use crate::support::{Place, assert_verifies, noise, principal, run};
+use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest};
+use samite::{Backends, Client, ForkOptions, NewSession, Store, WriterOptions};
+use samite_blocks::FilePackStore;
+use samite_host::{Clock, SystemClock, SystemRandomness};
+use samite_model::{ErrorKind, Position, Result, SessionId};
+use std::path::Path;
+use std::sync::Arc;
+
+const ROUNDS: u64 = 16;
+
+/// The contents that every process writes again and again: too large for the ledger.
+fn content(number: u64) -> Vec<u8> {
+    noise(number % 3 + 1, 300_000)
+}
+
+async fn take(client: &Client, session: SessionId) -> Result<Checkpoint> {
+    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
+    client.checkpoint(session, None, WriterOptions::default(), options).await
+}
+
+/// Takes a checkpoint, again when a collection came in between.
+async fn insist(client: &Client, session: SessionId) -> Checkpoint {
+    loop {
+        match take(client, session).await {
+            Ok(taken) => return taken,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{} {error}", error.code()),
+        }
+    }
+}
+
+async fn holds(client: &Client, at: Position, number: u64) {
+    let mut bytes = Vec::new();
+    client.cat(at, "big", &mut bytes).await.unwrap();
+    assert!(bytes == content(number));
+    bytes.clear();
+    client.cat(at, "small", &mut bytes).await.unwrap();
+    assert_eq!(bytes, number.to_string().as_bytes());
+}
+
+fn write(work: &Path, number: u64) {
+    std::fs::write(work.join("big"), content(number)).unwrap();
+    std::fs::write(work.join("small"), number.to_string()).unwrap();
+}
+
+async fn workspace(role: &Role, client: &Client) -> (SessionId, std::path::PathBuf) {
+    let new = NewSession { key: Some(role.name.clone()), ..NewSession::default() };
+    let session = client.create_session(new).await.unwrap().id;
+    let work = role.file("work");
+    std::fs::create_dir(&work).unwrap();
+    client.attach(session, None, &work).await.unwrap();
+    (session, work)
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn child_keeps() {
+    let Some(role) = Role::of_this_process() else { return };
+    run(async {
+        let client = role.open().client().await.unwrap();
+        let (session, work) = workspace(&role, &client).await;
+        for number in 0..ROUNDS {
+            write(&work, number);
+            let taken = insist(&client, session).await;
+            role.say(&format!("{session} {} {number}", taken.position.seq));
+        }
+    });
+}
+
+/// Makes garbage of what the other process writes: rewinds, and lets the trees of the left line go at once.
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn child_discards() {
+    let Some(role) = Role::of_this_process() else { return };
+    run(async {
+        let client = role.open().client().await.unwrap();
+        let (session, work) = workspace(&role, &client).await;
+        write(&work, 0);
+        let base = insist(&client, session).await.position;
+        for number in 1..ROUNDS {
+            write(&work, number);
+            let taken = insist(&client, session).await;
+            holds(&client, taken.position, number).await;
+            let options = ForkOptions { seq: Some(base.seq), ..ForkOptions::default() };
+            let request = RestoreRequest::default();
+            let (left, restored) = client.rewind(session, options, WriterOptions::default(), &request).await.unwrap();
+            assert!(restored.unwrap().report.is_complete());
+            assert_eq!(std::fs::read(work.join("small")).unwrap(), b"0");
+            client.set_lifetime(session, left.previous, Some(1)).await.unwrap();
+        }
+        role.say(&format!("{session} {} 0", base.seq));
+    });
+}
+
+#[test]
+fn collecting_beside_checkpoints_of_other_processes_loses_nothing() {
+    let place = Place::new();
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let roles = ["keeps", "discards", "keeps too"].map(|name| Role::new(place.root(), name));
+        let mut processes = roles.clone().map(|role| {
+            let test = if role.name == "discards" { "collecting::child_discards" } else { "collecting::child_keeps" };
+            start(test, place.root(), &role.name)
+        });
+        let (mut collected, mut busy) = (0, 0);
+        while !processes.iter_mut().all(super::children::Process::has_ended) {
+            match client.collect().await {
+                Ok(done) => collected += done.blocks,
+                Err(error) => {
+                    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "store_busy"));
+                    busy += 1;
+                }
+            }
+        }
+        for (process, role) in processes.into_iter().zip(&roles) {
+            process.succeeds(role);
+        }
+        let last = client.collect().await.unwrap();
+        eprintln!("{collected} blocks went beside writers and {} after them; {busy} times too busy", last.blocks);
+        assert!(collected + last.blocks > 0);
+        for role in &roles {
+            let said = role.said();
+            assert_eq!(said.len(), if role.name == "discards" { 1 } else { usize::try_from(ROUNDS).unwrap() });
+            for line in said {
+                let words: Vec<&str> = line.split(' ').collect();
+                let session = client.find_session(words[0]).await.unwrap();
+                let branch = client.current_branch(session).await.unwrap();
+                let at = client.position(session, branch, words[1].parse().unwrap()).await.unwrap();
+                holds(&client, at, words[2].parse().unwrap()).await;
+            }
+        }
+        assert_eq!(client.collect().await.unwrap().blocks, 0, "everything that could go has gone");
+        assert_verifies(store.store());
+    });
+}
+
+/// A clock that is some days ahead.
+struct Ahead;
+
+impl Clock for Ahead {
+    fn now(&self) -> i64 {
+        SystemClock.now() + 3 * 24 * 3600 * 1_000_000_000
+    }
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn child_is_stopped_in_a_checkpoint() {
+    let Some(role) = Role::of_this_process() else { return };
+    run(async {
+        let client = role.open().client().await.unwrap();
+        let session = client.session_by_key("stopped").await.unwrap().unwrap();
+        match take(&client, session).await {
+            Ok(taken) => role.say(&format!("at once {}", taken.position.seq)),
+            Err(error) => {
+                role.say(&format!("{} {}", error.kind(), error.code()));
+                role.say(&format!("then {}", insist(&client, session).await.position.seq));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_checkpoint_whose_pin_lapsed_is_no_checkpoint_until_it_is_taken_again() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let new = NewSession { key: Some("stopped".into()), ..NewSession::default() };
+        let session = client.create_session(new).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        for number in 0..40 {
+            std::fs::write(work.join(number.to_string()), noise(number + 100, 200_000)).unwrap();
+        }
+        let role = Role::new(place.root(), "stopped");
+        let stopped = start("collecting::child_is_stopped_in_a_checkpoint", place.root(), "stopped");
+        let packs = store.home().join("packs");
+        let files = || std::fs::read_dir(&packs).unwrap().count();
+        // Its pin is recorded before its pack is there.
+        soon("a pack is begun", || files() > 0);
+        stopped.stop();
+        // The pin lapses, as far as the collector's clock can tell, and what it kept is litter.
+        let backends = Backends {
+            ledger: Arc::new(
+                samite_ledger::SqliteLedger::open(samite_ledger::OpenOptions::new(store.home().join("ledger.db")))
+                    .unwrap(),
+            ),
+            blocks: Arc::new(
+                samite_ledger::SqliteLedger::open(samite_ledger::OpenOptions::new(store.home().join("ledger.db")))
+                    .unwrap(),
+            ),
+            packs: Arc::new(FilePackStore::open(&packs).unwrap()),
+            keys: store.keys().clone(),
+            directory: Some(store.directory().to_path_buf()),
+            caches: None,
+            clock: Arc::new(Ahead),
+            random: Arc::new(SystemRandomness::new()),
+        };
+        let later = Store::new(backends).client(principal("collector")).await.unwrap();
+        let mut collected = later.collect().await;
+        while let Err(error) = &collected {
+            // It was stopped inside of a transaction: let it leave that.
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            stopped.go_on();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            stopped.stop();
+            collected = later.collect().await;
+        }
+        stopped.go_on();
+        stopped.succeeds(&role);
+        eprintln!("{:?}, {:?}", collected, role.said());
+        let said = role.said();
+        let seq: u64 = said.last().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+        let branch = client.current_branch(session).await.unwrap();
+        let at = Position { journal: branch, seq };
+        for number in 0..40 {
+            let mut bytes = Vec::new();
+            client.cat(at, &number.to_string(), &mut bytes).await.unwrap();
+            assert!(bytes == noise(number + 100, 200_000));
+        }
+        client.collect().await.unwrap();
+        client.cat(at, "0", &mut Vec::new()).await.unwrap();
+        assert_verifies(store.store());
+    });
+}
