@@ -43,26 +43,8 @@ impl Writer {
         new.check()?;
         let started = started(new, 1, self.idempotency_key(&new.key)?);
         let hashes = views::step_hashes(&self.own_hash(), &started)?;
-        // A begin whose acknowledgement was lost, and that is asked for again, is the same begin.
-        let id = match self.take_uncertain(&hashes.key) {
-            Some(id) => id,
-            None => self.core().entry_id()?,
-        };
-        let plan = Plan { new, id, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
-        let begun = self.begin_planned(&plan, &started, before).await;
-        if begun.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
-            self.remember_uncertain(plan.hashes.key, id);
-        }
-        begun
-    }
-
-    async fn begin_planned(
-        &self,
-        plan: &Plan<'_>,
-        started: &StepStarted,
-        mut before: Option<(&StepHandle, &Completion)>,
-    ) -> Result<Begin> {
-        let new = plan.new;
+        let plan =
+            Plan { new, id: self.core().entry_id()?, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
         for round in 0..ROUNDS {
             let (version, open) = self.open_steps(round > 0).await?;
             if let Some(answer) = self.blocked(&plan, &open, before.map(|(done, _)| done.id)).await? {
