@@ -60,6 +60,13 @@ pub trait Ledger: Send + Sync + 'static {
     /// lease is not to be given up.
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome>;
 
+    /// The lease of a journal as it stands, expired or not; none when nobody has held it, or it was given up. Only for
+    /// looking: what it says may have passed.
+    ///
+    /// # Errors
+    /// `not_found` (`no_journal`) for an unknown journal.
+    async fn holder(&self, journal: JournalId) -> Result<Option<Lease>>;
+
     /// Waits until the journal's head is beyond `after` (in any process) or about `milliseconds` have passed, and
     /// returns the head.
     ///

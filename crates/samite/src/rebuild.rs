@@ -119,6 +119,7 @@ impl Core {
             id: entry.header.id,
             start: entry.position,
             epoch: entry.header.epoch,
+            inherited: false,
             blocks: hashes.blocks,
             key: hashes.key,
             tool: hashes.tool,

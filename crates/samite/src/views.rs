@@ -111,8 +111,10 @@ pub(crate) struct OpenStep {
     pub(crate) id: EntryId,
     /// Where that entry is.
     pub(crate) start: Position,
-    /// The epoch that it was started in; 0 for one that a fork inherited.
+    /// The epoch that it was started in, of the branch that started it.
     pub(crate) epoch: u64,
+    /// Whether a fork inherited it.
+    pub(crate) inherited: bool,
     /// Whether doubt about it blocks others: not for idempotent ones.
     pub(crate) blocks: bool,
     /// The hash of its key.
@@ -166,6 +168,7 @@ impl OpenStep {
             id: EntryId(register.hash),
             start,
             epoch: u64::from_be_bytes(*epoch),
+            inherited: flags & 2 != 0,
             blocks: flags & 1 == 1,
             key: *key,
             tool: *tool,
@@ -251,6 +254,7 @@ pub(crate) fn step_started(id: EntryId, epoch: u64, attempt: u32, hashes: &StepH
         id,
         start: Position { journal: JournalId([0; 16]), seq: 0 },
         epoch,
+        inherited: false,
         blocks: hashes.blocks,
         key: hashes.key,
         tool: hashes.tool,
@@ -294,8 +298,7 @@ fn step_closed(open: &OpenStep, state: State) -> Projection {
 /// Steps that a fork inherits open: in doubt in the child.
 pub(crate) fn steps_inherited(open: &[OpenStep]) -> Projection {
     open.iter().fold(Projection::default(), |projection, step| {
-        let inherited = OpenStep { epoch: 0, ..step.clone() };
-        projection.set(register::OPEN_STEP, *step.id.as_bytes(), inherited.encode(true))
+        projection.set(register::OPEN_STEP, *step.id.as_bytes(), step.encode(true))
     })
 }
 
@@ -380,6 +383,7 @@ mod tests {
             id: EntryId([1; 16]),
             start: Position { journal: JournalId([2; 16]), seq: 9 },
             epoch: 3,
+            inherited: false,
             blocks,
             key: [4; 16],
             tool: [tool; 16],
@@ -416,7 +420,8 @@ mod tests {
         let register =
             |inherited| Register { kind: register::OPEN_STEP, hash: [1; 16], seq: 9, value: own.encode(inherited) };
         assert_eq!(OpenStep::decode(JournalId([2; 16]), &register(false)).unwrap(), own);
-        assert_eq!(OpenStep::decode(JournalId([5; 16]), &register(true)).unwrap(), own);
+        let inherited = OpenStep { inherited: true, ..own.clone() };
+        assert_eq!(OpenStep::decode(JournalId([5; 16]), &register(true)).unwrap(), inherited);
         for cut in 0..register(true).value.len() {
             let mut short = register(true);
             short.value.truncate(cut);

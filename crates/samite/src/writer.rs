@@ -9,7 +9,8 @@ use crate::payload::Event;
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
-use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
+use samite_model::{BranchId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How to become a branch's writer.
@@ -76,6 +77,8 @@ struct State {
     expires: i64,
     /// A copy of the branch's registers; a guard on its version makes it safe to use.
     open: Option<(u64, Arc<Vec<OpenStep>>)>,
+    /// Starts whose commit was not acknowledged, by the hash of their key.
+    uncertain: HashMap<[u8; 16], EntryId>,
 }
 
 impl Client {
@@ -121,7 +124,7 @@ impl Client {
             pseudonym: writer,
             process,
             time_to_live,
-            state: Mutex::new(State { expires, open: None }),
+            state: Mutex::new(State { expires, open: None, uncertain: HashMap::new() }),
         })
     }
 }
@@ -152,13 +155,7 @@ async fn take_lease(
             LeaseOutcome::Held { epoch, .. } => return Ok((epoch, expires)),
             LeaseOutcome::Busy(lease) if force || holder_is_gone(&lease) => take_over = Some(lease.epoch),
             LeaseOutcome::Busy(lease) => {
-                let seconds = lease.expires.saturating_sub(now) / 1_000_000_000 + 1;
-                return Err(Error::conflict(
-                    "lease_held",
-                    format!("another writer holds branch {} (epoch {})", branch.id.short(), lease.epoch),
-                )
-                .hint(format!("wait for it to end; without a sign of life its lease expires in {seconds} s"))
-                .hint("fork the session to work beside it"));
+                return Err(lease_held(branch.id, &lease, now));
             }
             LeaseOutcome::Released => {
                 return Err(Error::internal("lease_released", "a lease that was asked for was given up"));
@@ -167,6 +164,39 @@ async fn take_lease(
     }
     Err(Error::conflict("lease_contended", format!("many writers want branch {} at once", branch.id.short()))
         .hint("try again"))
+}
+
+impl Core {
+    /// The writer that holds a branch and, as far as can be told, lives.
+    pub(crate) async fn live_holder(&self, branch: BranchId) -> Result<Option<Lease>> {
+        let held = self.0.ledger.holder(branch).await?;
+        Ok(held.filter(|lease| lease.expires > self.now() && !holder_is_gone(lease)))
+    }
+}
+
+impl Client {
+    /// Refuses to take a branch from under a living writer, unless that is the caller itself or it insists.
+    pub(crate) async fn refuse_if_held(&self, branch: BranchId, options: &WriterOptions) -> Result<()> {
+        let Some(lease) = self.core.live_holder(branch).await? else { return Ok(()) };
+        let process = options.process.as_ref().map(|identity| identity.encode().to_vec()).unwrap_or_default();
+        let own =
+            options.id.as_ref().is_some_and(|id| self.core.0.keys.writer(&writer_name(id, &process)) == lease.writer);
+        if own || options.take_over { Ok(()) } else { Err(lease_held(branch, &lease, self.core.now())) }
+    }
+}
+
+fn lease_held(branch: BranchId, lease: &Lease, now: i64) -> Error {
+    let error = Error::conflict(
+        "lease_held",
+        format!("another writer holds branch {} (epoch {})", branch.short(), lease.epoch),
+    );
+    let error = if let Ok(identity) = Identity::decode(&lease.process) {
+        error.hint(format!("wait for process {} to end, or end it", identity.pid))
+    } else {
+        let seconds = lease.expires.saturating_sub(now) / 1_000_000_000 + 1;
+        error.hint(format!("wait for it to end; without a sign of life its lease expires in {seconds} s"))
+    };
+    error.hint("fork the session to work beside it, or take over, which fences it")
 }
 
 fn holder_is_gone(lease: &Lease) -> bool {
@@ -214,6 +244,14 @@ impl Writer {
         let known = (version, Arc::new(open));
         self.locked().open = Some(known.clone());
         Ok(known)
+    }
+
+    pub(crate) fn take_uncertain(&self, key: &[u8; 16]) -> Option<EntryId> {
+        self.locked().uncertain.remove(key)
+    }
+
+    pub(crate) fn remember_uncertain(&self, key: [u8; 16], id: EntryId) {
+        self.locked().uncertain.insert(key, id);
     }
 
     /// Remembers what a commit under a guard on `version` that changed so many registers made of the open steps. A

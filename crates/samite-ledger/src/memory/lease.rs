@@ -3,9 +3,14 @@
 use super::refusal;
 use super::state::{HeldLease, State};
 use crate::{JournalStatus, Lease, LeaseOutcome, LeaseRequest};
-use samite_model::Result;
+use samite_model::{JournalId, Result};
 
 impl State {
+    pub(super) fn holder(&mut self, journal: JournalId) -> Result<Option<Lease>> {
+        let held = &self.journal_mut(journal)?.lease;
+        Ok(held.as_ref().filter(|held| !held.released).map(|held| held.lease.clone()))
+    }
+
     pub(super) fn lease(&mut self, request: LeaseRequest) -> Result<LeaseOutcome> {
         let journal = self.journal_mut(request.journal)?;
         if request.expires <= request.now {

@@ -11,7 +11,7 @@ mod tamper;
 mod view;
 
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, LeaseOutcome,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
     LeaseRequest, Ledger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
@@ -97,6 +97,10 @@ impl Ledger for MemoryLedger {
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
         self.state().lease(request)
+    }
+
+    async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
+        self.state().holder(journal)
     }
 
     async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {

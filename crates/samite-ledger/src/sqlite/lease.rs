@@ -2,10 +2,11 @@
 
 use super::failure::Failure;
 use super::number::{number, stored};
+use super::read;
 use super::work::Work;
 use crate::memory::refusal;
 use crate::{JournalStatus, Lease, LeaseOutcome, LeaseRequest};
-use rusqlite::OptionalExtension as _;
+use rusqlite::{Connection, OptionalExtension as _};
 use samite_model::{JournalId, Pseudonym};
 
 /// The last lease of a journal. It stays when it was given up, since its writer may come back in the same epoch.
@@ -61,18 +62,7 @@ impl Work<'_> {
     }
 
     fn last_lease(&self, journal: i64) -> rusqlite::Result<Option<Last>> {
-        self.database
-            .prepare_cached("SELECT writer, epoch, expires, process, released FROM lease WHERE journal = ?1")?
-            .query_row([journal], |row| {
-                let lease = Lease {
-                    writer: Pseudonym(row.get(0)?),
-                    epoch: number(row.get(1)?),
-                    expires: row.get(2)?,
-                    process: row.get(3)?,
-                };
-                Ok(Last { lease, released: row.get::<_, i64>(4)? != 0 })
-            })
-            .optional()
+        last_lease(self.database, journal)
     }
 
     /// Moves the expiry of a lease whose epoch was checked.
@@ -84,4 +74,25 @@ impl Work<'_> {
         self.wrote();
         Ok(())
     }
+}
+
+fn last_lease(database: &Connection, journal: i64) -> rusqlite::Result<Option<Last>> {
+    database
+        .prepare_cached("SELECT writer, epoch, expires, process, released FROM lease WHERE journal = ?1")?
+        .query_row([journal], |row| {
+            let lease = Lease {
+                writer: Pseudonym(row.get(0)?),
+                epoch: number(row.get(1)?),
+                expires: row.get(2)?,
+                process: row.get(3)?,
+            };
+            Ok(Last { lease, released: row.get::<_, i64>(4)? != 0 })
+        })
+        .optional()
+}
+
+/// The lease of a journal that was not given up.
+pub(super) fn holder(database: &Connection, journal: JournalId) -> Result<Option<Lease>, Failure> {
+    let row = read::journal(database, journal)?.row;
+    Ok(last_lease(database, row)?.filter(|last| !last.released).map(|last| last.lease))
 }

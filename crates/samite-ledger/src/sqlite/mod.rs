@@ -26,7 +26,7 @@ mod work;
 mod writer;
 
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, LeaseOutcome,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
     LeaseRequest, Ledger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
@@ -240,6 +240,11 @@ impl Ledger for SqliteLedger {
             Outcome::Leased(outcome) => Ok(outcome),
             Outcome::Committed(_) | Outcome::Done => Err(outcome_unknown()),
         }
+    }
+
+    async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
+        let doing = format!("read the lease of journal {journal}");
+        self.shared.readers.read(doing, move |database| lease::holder(database, journal)).await
     }
 
     async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {

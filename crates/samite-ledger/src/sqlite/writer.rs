@@ -3,7 +3,7 @@
 use super::connection;
 use super::failure::{Failure, explain, leaves_outcome_open, outcome_unknown};
 use super::high_water::{self, Lost, Mark};
-use super::open::Writing;
+use super::open::{self, Writing};
 use super::queue::Queue;
 use super::wait::Waiting;
 use super::work::{Memo, Work};
@@ -23,6 +23,8 @@ const GROUP: usize = 256;
 const GROUP_BYTES: usize = 16 << 20;
 /// How many pages of SQLite's log are moved into the database at once: 8 MiB.
 const CHECKPOINT_PAGES: i64 = 2_000;
+/// A log of so many bytes is moved into the database at the end: what is closed takes no more than it holds.
+const FOLDED_AT_END: u64 = 1 << 20;
 
 /// What a caller wants written.
 pub(super) enum Request {
@@ -140,6 +142,15 @@ impl Writer {
             }
             self.serve(&mut jobs);
             self.checkpoint_when_due();
+        }
+        self.fold_log_at_end();
+    }
+
+    fn fold_log_at_end(&mut self) {
+        let log = open::log_path(&self.path);
+        if self.lost.is_empty() && log.metadata().is_ok_and(|log| log.len() >= FOLDED_AT_END) {
+            // Another process that uses it may be in the way, and does it at its own end.
+            let _ = self.checkpoint();
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Seeded;
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, LeaseOutcome,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
     LeaseRequest, Ledger, MemoryLedger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
@@ -271,6 +271,10 @@ impl Ledger for FaultyLedger {
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
         self.call(Access::Write, self.store.truth().lease(request)).await
+    }
+
+    async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
+        self.call(Access::Read, self.store.truth().holder(journal)).await
     }
 
     async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {

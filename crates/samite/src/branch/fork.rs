@@ -33,7 +33,8 @@ impl Default for ForkOptions {
     }
 }
 
-const ROUNDS: usize = 8;
+/// How often a rewind looks again because the branches of its session changed under it.
+const ROUNDS: usize = 256;
 
 impl Client {
     /// Forks a session: a new branch that inherits everything up to a position. A rewind also makes it current; the
@@ -46,10 +47,10 @@ impl Client {
         if let Some(name) = &options.name {
             limits::check_name("a branch's name", name)?;
         }
-        let control = self.control(session).await?;
         if let Some(key) = &options.key {
             limits::check_name("a branch's key", key)?;
         }
+        let control = self.control(session).await?;
         let current = self.current_of(&control).await?;
         let from = options.branch.unwrap_or(current);
         let state = self.branch_state(session, from).await?;
@@ -115,7 +116,6 @@ impl Client {
                     return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
                 }
                 Err(error) if error.code() == "registers_moved" && round + 1 < ROUNDS => {}
-                // The acknowledgement was lost, but the branch is there.
                 Err(error) if error.code() == "row_exists" => {
                     let Some(key) = &forked.key else { return Err(error) };
                     let Some(first) = self.branch_by_key(session, key).await? else { return Err(error) };
@@ -129,6 +129,7 @@ impl Client {
                     let in_doubt = self.step_records(&open).await?;
                     return Ok(ForkReport { branch: first, at, previous, left_behind, in_doubt, trees_until });
                 }
+                // The acknowledgement was lost, but the branch is there.
                 Err(error) if error.code() == "outcome_unknown" => {
                     if self.core.0.ledger.journal(branch).await?.is_none() {
                         return Err(error);
@@ -250,6 +251,7 @@ impl Client {
                 id: entry.header.id,
                 start: step.start,
                 started_at: entry.header.time,
+                epoch: entry.header.epoch,
                 started: entry.json()?,
                 state: State::InDoubt,
                 outcome: None,

@@ -77,6 +77,10 @@ mod tests {
         let event = Event::decode(&bytes).unwrap();
         assert_eq!(event, Event { dedupe: Some("id"), attributes: Some(attributes), body: b"body" });
         assert_eq!(Event::encode(None, None, b"x").unwrap(), b"\x01\x00\x00\x00\x00x");
+        let document = include_str!("../../../../docs/formats.md");
+        let vector = document.lines().find_map(|line| line.strip_prefix("event = ")).unwrap();
+        let documented = Event::encode(Some("id"), Some(&serde_json::json!({"from": 1})), b"body").unwrap();
+        assert_eq!(data_encoding::HEXLOWER.encode(&documented), vector);
         for cut in 0..17 {
             assert!(Event::decode(&bytes[..cut]).is_err(), "{cut}");
         }

@@ -120,6 +120,12 @@ impl Writer {
                 Standing::Ended | Standing::OtherBoot => {}
             }
         }
+        if !own {
+            let (_, open) = self.open_steps(false).await?;
+            if let Some(open) = open.iter().find(|open| open.id == step.id) {
+                alive = self.parent_is_at_it(open).await?;
+            }
+        }
         let now = self.core().now();
         let since = |then: i64| u64::try_from(now.saturating_sub(then) / 1_000_000_000).ok();
         // The writer itself said how it ended, in an epoch that had passed or on the branch that a fork left.

@@ -3,7 +3,7 @@
 use super::{Begin, Completion, InDoubt, NewStep, StepHandle, StepRecord, in_doubt, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepStarted};
-use crate::views::{self, OpenStep, StepHashes, StepRow, row};
+use crate::views::{self, OpenStep, StepHashes, StepRow, register, row};
 use crate::writer::Writer;
 use samite_ledger::{Guard, Row};
 use samite_model::step::State;
@@ -39,15 +39,33 @@ impl Writer {
         self.begin_after(Some((done, completion)), new).await
     }
 
-    async fn begin_after(&self, mut before: Option<(&StepHandle, &Completion)>, new: &NewStep) -> Result<Begin> {
+    async fn begin_after(&self, before: Option<(&StepHandle, &Completion)>, new: &NewStep) -> Result<Begin> {
         new.check()?;
         let started = started(new, 1, self.idempotency_key(&new.key)?);
         let hashes = views::step_hashes(&self.own_hash(), &started)?;
-        let plan =
-            Plan { new, id: self.core().entry_id()?, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
+        // A begin whose acknowledgement was lost, and that is asked for again, is the same begin.
+        let id = match self.take_uncertain(&hashes.key) {
+            Some(id) => id,
+            None => self.core().entry_id()?,
+        };
+        let plan = Plan { new, id, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
+        let begun = self.begin_planned(&plan, &started, before).await;
+        if begun.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
+            self.remember_uncertain(plan.hashes.key, id);
+        }
+        begun
+    }
+
+    async fn begin_planned(
+        &self,
+        plan: &Plan<'_>,
+        started: &StepStarted,
+        mut before: Option<(&StepHandle, &Completion)>,
+    ) -> Result<Begin> {
+        let new = plan.new;
         for round in 0..ROUNDS {
             let (version, open) = self.open_steps(round > 0).await?;
-            if let Some(answer) = self.blocked(&plan, &open, before.map(|(done, _)| done.id)).await? {
+            if let Some(answer) = self.blocked(plan, &open, before.map(|(done, _)| done.id)).await? {
                 if round == 0 {
                     // What was remembered may have passed: a no is only said of what was just read.
                     continue;
@@ -61,7 +79,7 @@ impl Writer {
                 Guard::Registers { journal: self.branch, version },
                 Guard::RowAbsent { journal: self.branch, kind: row::STEP, hashes: plan.keys.clone() },
             ];
-            match self.start(&plan, &started, version, &open, guards, before).await {
+            match self.start(plan, started, version, &open, guards, before).await {
                 Ok(handle) => return Ok(Begin::Run(handle)),
                 Err(error) => match error.code() {
                     "registers_moved" | "outcome_unknown" => {}
@@ -70,7 +88,7 @@ impl Writer {
                         if let Some((done, completion)) = before.take() {
                             self.finish(done, completion).await?;
                         }
-                        if let Some(answer) = self.known(&plan).await? {
+                        if let Some(answer) = self.known(plan).await? {
                             return Ok(answer);
                         }
                     }
@@ -115,6 +133,9 @@ impl Writer {
                 return Err(mismatch(plan.new, step.start));
             }
             if in_doubt(step, self.epoch) {
+                if (same_key || step.blocks(&plan.hashes)) && self.parent_is_at_it(step).await? {
+                    return Ok(Some(Begin::Busy(Box::new(self.record(step.start, State::Started).await?))));
+                }
                 if same_key || step.blocks(&plan.hashes) {
                     return self
                         .describe_doubt(step, same_key)
@@ -126,6 +147,17 @@ impl Writer {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a step that a fork inherited is still under way on the branch that started it.
+    pub(crate) async fn parent_is_at_it(&self, step: &OpenStep) -> Result<bool> {
+        let parent = step.start.journal;
+        if parent == self.branch || self.core().live_holder(parent).await?.is_none_or(|lease| lease.epoch != step.epoch)
+        {
+            return Ok(false);
+        }
+        let (_, registers) = self.core().0.ledger.registers(parent).await?;
+        Ok(registers.iter().any(|entry| entry.kind == register::OPEN_STEP && entry.hash == step.id.0))
     }
 
     async fn handle(&self, plan: &Plan<'_>, position: Position, attempt: u32) -> Result<StepHandle> {
@@ -271,6 +303,7 @@ impl Writer {
             id: entry.header.id,
             start,
             started_at: entry.header.time,
+            epoch: entry.header.epoch,
             started: entry.json()?,
             state,
             outcome: None,
@@ -354,6 +387,7 @@ fn open_step(id: EntryId, start: Position, epoch: u64, attempt: u32, hashes: &St
         id,
         start,
         epoch,
+        inherited: false,
         blocks: hashes.blocks,
         key: hashes.key,
         tool: hashes.tool,

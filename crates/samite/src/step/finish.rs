@@ -1,7 +1,7 @@
 //! Recording what came of a step, and settling doubts.
 
 use super::begin::not_in_doubt;
-use super::{Completion, Resolution, Settled, StepHandle, in_doubt, outcome_of};
+use super::{Completion, Outcome, Resolution, Settled, StepHandle, in_doubt, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled};
 use crate::views::{self, OpenStep, row};
@@ -135,25 +135,38 @@ impl Writer {
         }
     }
 
-    /// Settles a doubt. When this returns, it is durable.
+    /// Settles a doubt. When this returns, it is durable. Settling it again the same way is no error.
     ///
     /// # Errors
     /// `not_found` (`not_in_doubt`) when the step is not in doubt on this branch.
     pub async fn resolve(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
-            let known = open
-                .iter()
-                .find(|known| known.id == step && in_doubt(known, self.epoch))
-                .ok_or_else(|| not_in_doubt(step))?;
+            let known = open.iter().find(|known| known.id == step && in_doubt(known, self.epoch));
+            let Some(known) = known else { return self.settled_before(step, resolution).await };
             let draft = self.settled_draft(known, resolution)?;
             match self.commit(vec![Guard::Registers { journal: self.branch, version }], vec![draft]).await {
                 Ok(seq) => return Ok(Position { journal: self.branch, seq }),
-                Err(error) if error.code() == "registers_moved" => {}
+                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
                 Err(error) => return Err(error),
             }
         }
         Err(Error::conflict("steps_contended", format!("step {step} changed while it was settled")).hint("try again"))
+    }
+
+    /// The doubt is no more: fine when this very resolution is recorded.
+    async fn settled_before(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
+        let steps = self.client.steps(self.session, Some(self.branch)).await?;
+        let outcome = steps.into_iter().find(|known| known.id == step).and_then(|known| known.outcome);
+        let same = |outcome: &Outcome| match &resolution.what {
+            Settled::Happened(output) => outcome.kind == OutcomeKind::Completed && outcome.output == *output,
+            Settled::DidNot => outcome.kind == OutcomeKind::FailedRetryable,
+            Settled::Abandoned => outcome.abandoned,
+        };
+        outcome
+            .filter(|outcome| outcome.settled.is_some() && same(outcome))
+            .map(|outcome| outcome.position)
+            .ok_or_else(|| not_in_doubt(step))
     }
 
     /// The steps in doubt on this branch, oldest first.

@@ -32,7 +32,14 @@ impl Client {
             None => self.current_branch(session).await?,
         };
         let head = self.head(session, branch).await?;
-        self.steps_between(head, 1).await
+        let mut steps = self.steps_between(head, 1).await?;
+        let writing = self.core.live_holder(branch).await?.map(|lease| lease.epoch);
+        for step in steps.iter_mut().filter(|step| step.state == State::Started) {
+            if writing != Some(step.epoch) {
+                step.state = State::InDoubt;
+            }
+        }
+        Ok(steps)
     }
 
     /// Where the step with a key last started on the current branch, if it did.
@@ -72,6 +79,7 @@ impl Client {
                             id: entry.header.id,
                             start: entry.position,
                             started_at: entry.header.time,
+                            epoch: entry.header.epoch,
                             started,
                             state: State::Started,
                             outcome: None,

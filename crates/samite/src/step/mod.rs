@@ -177,6 +177,8 @@ pub struct StepRecord {
     pub start: Position,
     /// When it started, in nanoseconds since 1970.
     pub started_at: i64,
+    /// The epoch that it was started in.
+    pub epoch: u64,
     /// What was started.
     pub started: StepStarted,
     /// Where it stands on the branch that was asked.
@@ -227,5 +229,5 @@ pub(crate) fn outcome_of(entry: &crate::log::Entry) -> Result<Option<Outcome>> {
 
 /// Whether an open step's writer is gone: it was started in an epoch that passed, or before a fork.
 fn in_doubt(open: &OpenStep, epoch: u64) -> bool {
-    open.epoch != epoch
+    open.inherited || open.epoch != epoch
 }

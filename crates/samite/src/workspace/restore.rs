@@ -142,7 +142,7 @@ impl Client {
     /// checkpoint there. The discarded tail stays and is listed.
     ///
     /// # Errors
-    /// As [`Client::fork`] and [`Client::restore`].
+    /// `conflict` (`lease_held`) while a writer holds the current branch and lives; as [`Client::fork`] and [`Client::restore`].
     pub async fn rewind(
         &self,
         session: SessionId,
@@ -150,6 +150,8 @@ impl Client {
         writer: WriterOptions,
         request: &RestoreRequest,
     ) -> Result<(ForkReport, Option<Restored>)> {
+        let current = self.current_branch(session).await?;
+        self.refuse_if_held(current, &writer).await?;
         let report = self.fork(session, ForkOptions { reason: ForkReason::Rewind, ..options }).await?;
         let Some(workspace) = self.workspace_of_branch(session, report.previous).await? else {
             return Ok((report, None));

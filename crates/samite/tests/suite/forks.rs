@@ -98,6 +98,8 @@ fn a_step_that_spans_the_fork_point_is_in_doubt_in_the_child_with_the_parents_ou
         let new = NewStep::new("deploy", "deploy", json!({}));
         let Begin::Run(step) = main.begin(&new).await.unwrap() else { panic!() };
         let early = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+        let waiting = writer(&world, session.id, Some(early.branch)).await;
+        assert!(matches!(waiting.begin(&new).await.unwrap(), Begin::Busy(_)), "the parent is still at it");
         main.complete(&step, json!("v1")).await.unwrap();
         main.append(event("after")).await.unwrap();
         let late = world.client.fork(session.id, ForkOptions { seq: Some(1), ..Default::default() }).await.unwrap();

@@ -12,6 +12,7 @@ mod forks;
 mod imports;
 mod processes;
 mod sessions;
+mod simulation;
 mod steps;
 mod support;
 mod workspaces;

@@ -138,3 +138,17 @@ pub(super) async fn leases_are_per_journal(ledger: Arc<dyn Backend>) {
     assert_eq!(ask(&*ledger, LeaseRequest { journal: journal(2), ..request(3, 12, 20) }).await, held(1, None));
     assert_eq!((state(&*ledger, 1).await.epoch, state(&*ledger, 2).await.epoch), (2, 1));
 }
+
+pub(super) async fn a_holder_is_seen_until_it_gives_up(ledger: Arc<dyn Backend>) {
+    refused(ledger.holder(journal(1)).await, ErrorKind::NotFound, "no_journal");
+    root(&*ledger, 1, 1..=1).await;
+    assert_eq!(ok(ledger.holder(journal(1)).await), None);
+    ask(&*ledger, request(1, 0, 10)).await;
+    assert_eq!(ok(ledger.holder(journal(1)).await), Some(lease(1, 1, 10)));
+    ask(&*ledger, request(2, 20, 30)).await;
+    assert_eq!(ok(ledger.holder(journal(1)).await), Some(lease(2, 2, 30)));
+    ask(&*ledger, request(1, 21, 21)).await;
+    assert_eq!(ok(ledger.holder(journal(1)).await), Some(lease(2, 2, 30)));
+    ask(&*ledger, request(2, 22, 22)).await;
+    assert_eq!(ok(ledger.holder(journal(1)).await), None);
+}

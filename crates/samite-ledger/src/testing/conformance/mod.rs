@@ -125,6 +125,7 @@ macro_rules! with_conformance_checks {
                 the_first_holder_gets_the_first_epoch
                 the_same_writer_keeps_its_epoch
                 another_writer_waits
+                a_holder_is_seen_until_it_gives_up
                 an_expired_lease_is_taken_over
                 a_lease_that_was_given_up_is_taken
                 the_last_holder_comes_back_in_its_epoch

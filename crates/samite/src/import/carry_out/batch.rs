@@ -126,6 +126,7 @@ impl BranchImport {
                 id,
                 start,
                 epoch: self.writer.epoch(),
+                inherited: false,
                 blocks: hashes.blocks,
                 key: hashes.key,
                 tool: hashes.tool,
