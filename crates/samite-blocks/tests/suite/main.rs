@@ -1,5 +1,7 @@
 //! Packs on files: the conformance suite, and damage at every byte.
 
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests damage files as disks do")]
+
 mod damage;
 
 use futures_lite::future::block_on;

@@ -175,3 +175,77 @@ fn rules_exclude_and_gitignore_does_not() {
     assert_eq!(root.rules.len(), 2);
     assert_eq!(&*root.rules[0].text, b"*.log\n/build/\n");
 }
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_stored_and_marked() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let bench = Bench::new();
+    let names = [("small", 200 << 10), ("large", 6 << 20)];
+    for (name, length) in names {
+        bench.write(name, noise(length, 1));
+    }
+    bench.write("still", "x");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for (name, length) in names {
+            let (path, done) = (bench.top().join(name), &done);
+            scope.spawn(move || {
+                let file = std::fs::File::options().write(true).open(path).unwrap();
+                let mut round = 0_u64;
+                while !done.load(Ordering::Relaxed) {
+                    round += 1;
+                    file.write_at(&round.to_le_bytes(), round % (length as u64 - 8)).unwrap();
+                }
+            });
+        }
+        // Sooner or later all attempts at both meet a write.
+        let mut torn = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let snapshot = bench.snapshot();
+            let tree = Tree::new(&bench.store, bench.owner, snapshot.root);
+            for path in &snapshot.scanned.report().torn {
+                assert!(tree.entry(path).unwrap().metadata.torn);
+                let mut out = Vec::new();
+                tree.cat(path, &mut out).unwrap();
+                torn.insert((path.to_string(), out.len()));
+            }
+            assert!(!tree.entry(&path("still")).unwrap().metadata.torn);
+            if torn.len() == 2 {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        let expected = [("large".to_owned(), 6 << 20), ("small".to_owned(), 200 << 10)];
+        assert_eq!(torn.into_iter().collect::<Vec<_>>(), expected);
+    });
+    // Quiet again, it is read again, and is whole.
+    let_the_clock_tick();
+    let snapshot = bench.snapshot();
+    assert!(snapshot.scanned.report().torn.is_empty());
+    assert!(!Tree::new(&bench.store, bench.owner, snapshot.root).entry(&path("large")).unwrap().metadata.torn);
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_the_directory_as_it_was() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root may mount a small disk");
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("a", noise(3 << 20, 1));
+    let snapshot = bench.snapshot();
+    let disk = bench.scratch.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(&disk).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: a tmpfs cannot be mounted here");
+        return;
+    }
+    std::fs::write(disk.join("mine"), "x").unwrap();
+    let options = RestoreOptions::new([1; 16], bench.owner, None, snapshot.root);
+    let restored = samite_workspace::restore(&bench.store, &disk, &options);
+    let left: Vec<_> = std::fs::read_dir(&disk).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(Command::new("umount").arg(&disk).status().unwrap().success());
+    assert_eq!(restored.unwrap_err().code(), "disk_full");
+    assert_eq!(left, ["mine"]);
+}
