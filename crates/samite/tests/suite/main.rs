@@ -8,9 +8,11 @@
 
 mod children;
 mod collecting;
+mod damage;
 mod forks;
 mod imports;
 mod processes;
+mod recovery;
 mod sessions;
 mod simulation;
 mod steps;

@@ -3,7 +3,7 @@
 use samite::embedded::{Embedded, EmbeddedOptions};
 use samite::{Backends, Client, NewEvent, Store};
 use samite_blocks::FilePackStore;
-use samite_host::{SystemClock, SystemRandomness, SystemSleep};
+use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep, TestClock};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::MemoryLedger;
 use samite_model::{EntryKind, Principal, Tenant};
@@ -124,6 +124,32 @@ impl Place {
     /// Opens a store that has the place's master key.
     pub(crate) fn open_at(&self, directory: &std::path::Path) -> Embedded {
         Embedded::open(options(directory, &self.path("master.key"))).unwrap()
+    }
+
+    /// A client of a store in memory that keeps its keys and packs here, and its clock.
+    pub(crate) fn in_memory(&self) -> (Client, Arc<TestClock>) {
+        let random = Arc::new(SystemRandomness::new());
+        let keys = Keyring::open(KeyringOptions {
+            directory: self.path("keys"),
+            tenant: Tenant::new("local").unwrap(),
+            master: Arc::new(FileMaster::new(self.path("memory.key"), random.clone())),
+            random: random.clone(),
+            create: true,
+        })
+        .unwrap();
+        let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
+        let clock = Arc::new(TestClock::new(SystemClock.now()));
+        let store = Store::new(Backends {
+            ledger: ledger.clone(),
+            blocks: ledger,
+            packs: Arc::new(FilePackStore::open(&self.directory("packs")).unwrap()),
+            keys,
+            directory: None,
+            caches: None,
+            clock: clock.clone(),
+            random,
+        });
+        (run(store.client(principal("ada"))).unwrap(), clock)
     }
 
     /// The store as its local principal sees it.

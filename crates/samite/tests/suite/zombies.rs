@@ -205,11 +205,21 @@ fn a_writer_that_is_stopped_anywhere_never_writes_into_a_later_epoch() {
             let before = role.said().len();
             soon("the zombie writes", || role.said().len() > before + round % 4);
             zombie.stop();
-            let writer = while_it_is_stopped(&zombie, || run(successor(&client, session, true)));
-            for number in 0..3 {
-                let word = format!("successor {round} {number}");
-                let written = while_it_is_stopped(&zombie, || run(writer.append(event(&word)))).unwrap();
-                mine.push((written.position.seq, word));
+            let mut written = 0;
+            while written < 3 {
+                let writer = while_it_is_stopped(&zombie, || run(successor(&client, session, true)));
+                while written < 3 {
+                    let word = format!("successor {round} {written}");
+                    match while_it_is_stopped(&zombie, || run(writer.append(event(&word)))) {
+                        Ok(appended) => mine.push((appended.position.seq, word)),
+                        // It was let go on, and took its branch back.
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::Fenced, "{error}");
+                            break;
+                        }
+                    }
+                    written += 1;
+                }
             }
             zombie.go_on();
         }
