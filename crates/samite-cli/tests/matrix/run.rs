@@ -1,0 +1,221 @@
+//! Runs the matrix: traces each scenario once, lays out the cells, runs them side by side, and reports.
+
+use crate::append::Append;
+use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
+use crate::gc::Collect;
+use crate::hold::{Cut, has_points};
+use crate::once::Once;
+use crate::outside::{Declared, On, World};
+use crate::place::Place;
+use crate::report::Report;
+use crate::restore::{Kind, OnTrees};
+use crate::sample::pairwise;
+use crate::step::Step;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// How many cells run side by side: more than cores, since they wait a lot.
+const SIDE_BY_SIDE: usize = 6;
+
+/// What continuous integration must see.
+const FEWEST_KILLS: usize = 200;
+
+/// Points that nothing here passes, and where they are killed instead.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("keys.epoch_destroyed", "keys are destroyed by erasure: samite-keys/tests/suite/kills.rs"),
+    ("keys.master.before_destroy", "keys are destroyed by erasure: samite-keys/tests/suite/kills.rs"),
+    ("snapshot.pack_full", "a pack is full at 16 MiB: samite-workspace's own tests"),
+    ("shared_log.before_rename", "the high-water file is written anew only when it is large: samite-host's own tests"),
+    ("ledger.in_fold", "as above"),
+    ("pack.finished", "as above"),
+];
+
+fn scenarios() -> Vec<Arc<dyn Scenario>> {
+    let world = |on, effect| World { on, effect };
+    let mut all: Vec<Arc<dyn Scenario>> = Vec::new();
+    all.extend(World::ALL.map(|world| Arc::new(Step(world)) as Arc<dyn Scenario>));
+    let appends = [Append::Short, Append::Large, Append::Checkpointing, Append::Ten, Append::FirstUse];
+    all.extend(appends.map(|append| Arc::new(append) as Arc<dyn Scenario>));
+    let kinds = [Kind::Checkpoint, Kind::Restore, Kind::RecoverRestore, Kind::Rewind, Kind::Fork];
+    all.extend(kinds.map(|kind| Arc::new(OnTrees(kind)) as Arc<dyn Scenario>));
+    all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
+    let onces = [
+        Once::Recover(world(On::Commit, Declared::Observable)),
+        Once::Recover(world(On::Line, Declared::Contained)),
+        Once::RunAgain(world(On::Line, Declared::Contained)),
+        Once::RunAgain(world(On::Mcp, Declared::Keyed)),
+        Once::RunAgain(world(On::Http, Declared::Keyed)),
+        Once::RunAgain(world(On::Commit, Declared::Observable)),
+        Once::Resolve,
+        Once::Chain,
+        Once::Delete,
+        Once::Rebuild,
+        Once::Backup,
+    ];
+    all.extend(onces.map(|once| Arc::new(once) as Arc<dyn Scenario>));
+    all
+}
+
+thread_local! {
+    /// Where this thread panicked last.
+    static PLACE: std::cell::Cell<String> = const { std::cell::Cell::new(String::new()) };
+}
+
+/// Runs something that fails by panic.
+fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        format!("{} ({})", text.unwrap_or_default(), PLACE.take())
+    })
+}
+
+/// Does something for each item, several side by side; the answers are in the items' order.
+fn side_by_side<I: Sync, T: Send>(items: &[I], act: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let answers: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some((place, item)) = {
+                    let place = next.fetch_add(1, Ordering::SeqCst);
+                    items.get(place).map(|item| (place, item))
+                } {
+                    let answer = act(item);
+                    answers.lock().unwrap().push((place, answer));
+                }
+            });
+        }
+    });
+    let mut answers = answers.into_inner().unwrap();
+    answers.sort_by_key(|(place, _)| *place);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// The points that a scenario passes when nobody kills it, in their order.
+fn trace(scenario: &Arc<dyn Scenario>) -> Vec<String> {
+    let place = Place::new();
+    let cut = Cut::new(None);
+    scenario.run(&place, &cut, Call::Same);
+    place.verify();
+    cut.passed.take()
+}
+
+/// Every cell of a scenario.
+fn cells(scenario: &Arc<dyn Scenario>, passed: &[String]) -> Vec<Cell> {
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let mut points: Vec<(Point, Vec<Victim>)> = Vec::new();
+    let mut is_supervised = false;
+    for name in passed {
+        let time = times.entry(name).or_default();
+        *time += 1;
+        // From here to the outcome the command's supervisor lives.
+        is_supervised |= name == "step.before_begin";
+        is_supervised &= name != "step.before_outcome";
+        let mut victims = vec![Victim::Samite, Victim::Group];
+        if is_supervised && scenario.is_supervised() {
+            victims.extend([Victim::Supervisor, Victim::Both]);
+        }
+        points.push((Point::Named(name.clone(), *time), victims));
+    }
+    let all = vec![Victim::Samite, Victim::Group, Victim::Supervisor, Victim::Both];
+    points.extend(scenario.gates().into_iter().map(|gate| (Point::Gate(gate), all.clone())));
+    let mut cells = Vec::new();
+    for (point, victims) in points {
+        for victim in victims {
+            for call in scenario.calls() {
+                cells.push(Cell { scenario: Arc::clone(scenario), point: point.clone(), victim, call });
+            }
+        }
+    }
+    cells
+}
+
+fn run(cell: &Cell) -> Result<Counts, String> {
+    guarded(|| {
+        let place = Place::new();
+        let cut = Cut::new(Some((cell.point.clone(), cell.victim)));
+        let counts = cell.scenario.run(&place, &cut, cell.call);
+        place.verify();
+        counts
+    })
+}
+
+/// The names in the code of all crates that samite is made of.
+fn named_points(crates: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut directories = vec![crates.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "tests") {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let calls = text.split("kill_point(\"").skip(1);
+                names.extend(calls.filter_map(|call| call.split_once('"').map(|(name, _)| name.to_owned())));
+            }
+        }
+    }
+    names
+}
+
+/// Runs the whole matrix.
+pub(crate) fn all() -> ExitCode {
+    let began = Instant::now();
+    assert!(has_points(), "samite was built without the feature kill-points");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    // What fails is told in the table; a panic of each cell would only be noise.
+    std::panic::set_hook(Box::new(|panic| PLACE.set(panic.location().map(ToString::to_string).unwrap_or_default())));
+    let only = variable("SAMITE_MATRIX_ONLY");
+    let scenarios = scenarios();
+    let traced = side_by_side(&scenarios, |scenario| guarded(|| trace(scenario)));
+    let mut report = Report::default();
+    let mut product = Vec::new();
+    let mut passed: BTreeSet<String> = BTreeSet::new();
+    for (scenario, traced) in scenarios.iter().zip(traced) {
+        match traced {
+            Ok(traced) => {
+                product.extend(cells(scenario, &traced));
+                passed.extend(traced);
+            }
+            Err(why) => report.faults.push(format!("{} without a kill: {why}", scenario.name())),
+        }
+    }
+    let whole = product.len();
+    let seed = variable("SAMITE_MATRIX_SEED").parse().unwrap_or(20_261);
+    let mut chosen = if variable("SAMITE_MATRIX") == "full" { product } else { pairwise(product, seed) };
+    chosen.retain(|cell| cell.name().contains(&only));
+    for (cell, result) in chosen.iter().zip(side_by_side(&chosen, run)) {
+        report.add(cell, result);
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in named_points(root) {
+        if !passed.contains(&name) && !ELSEWHERE.iter().any(|(known, _)| *known == name) {
+            report.faults.push(format!("nothing here passes the point {name}"));
+        }
+    }
+    let kills = report.kills();
+    if only.is_empty() && kills < FEWEST_KILLS {
+        report.faults.push(format!("only {kills} kills, and {FEWEST_KILLS} are needed"));
+    }
+    let mut table = report.table();
+    table.push_str(&format!(
+        "{} of {whole} cells, {} points, seed {seed}, {} s\n",
+        chosen.len(),
+        passed.len(),
+        began.elapsed().as_secs()
+    ));
+    for fault in &report.faults {
+        table.push_str(&format!("FAULT {fault}\n"));
+    }
+    println!("{table}");
+    let _ = fs::write(root.parent().unwrap().join("target/kill-matrix.txt"), &table);
+    ExitCode::from(u8::from(!report.faults.is_empty()))
+}

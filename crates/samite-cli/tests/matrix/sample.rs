@@ -1,0 +1,47 @@
+//! Which cells of the full product are run: a sample by a fixed seed in which every pair of values meets.
+
+use crate::cell::Cell;
+use std::collections::HashSet;
+
+/// A small generator with a seed (splitmix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// The cells in which every pair of scenario, point, victim and call occurs at least once.
+pub(crate) fn pairwise(mut cells: Vec<Cell>, seed: u64) -> Vec<Cell> {
+    let mut random = Random::new(seed);
+    for last in (1..cells.len()).rev() {
+        let other = usize::try_from(random.next() % (last as u64 + 1)).unwrap();
+        cells.swap(last, other);
+    }
+    let mut seen: HashSet<(u8, String, String)> = HashSet::new();
+    cells
+        .into_iter()
+        .filter(|cell| {
+            let (scenario, point) = (cell.scenario.name(), cell.point.name().to_owned());
+            let (victim, call) = (format!("{:?}", cell.victim), format!("{:?}", cell.call));
+            let pairs = [
+                (0, scenario.clone(), point.clone()),
+                (1, scenario.clone(), victim.clone()),
+                (2, scenario, call.clone()),
+                (3, point.clone(), victim.clone()),
+                (4, point, call.clone()),
+                (5, victim, call),
+            ];
+            pairs.into_iter().filter(|pair| seen.insert(pair.clone())).count() > 0
+        })
+        .collect()
+}
