@@ -115,18 +115,7 @@ impl Core {
     pub(crate) fn open_step(&self, journal: &JournalState, entry: &Entry) -> Result<OpenStep> {
         let started: StepStarted = entry.json()?;
         let hashes = views::step_hashes(&self.hasher(entry.header.owner, journal.family), &started)?;
-        Ok(OpenStep {
-            id: entry.header.id,
-            start: entry.position,
-            epoch: entry.header.epoch,
-            inherited: false,
-            blocks: hashes.blocks,
-            key: hashes.key,
-            tool: hashes.tool,
-            attempt: started.attempt,
-            fingerprint: hashes.fingerprint,
-            touches: hashes.touches,
-        })
+        Ok(OpenStep::new(entry.header.id, entry.position, entry.header.epoch, started.attempt, &hashes))
     }
 
     async fn step_of(

@@ -1,13 +1,19 @@
 //! Verifying a store: its chains, its payloads against their commitments, its views against its entries.
 
+use crate::branch::Lifetime;
 use crate::core::Core;
 use crate::core::Store;
+use crate::views::row;
+use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
-use samite_ledger::verify::{Finding, Options, Progress, verify};
-use samite_ledger::{Generation, JournalFilter, JournalState, StoredEntry};
+use samite_ledger::verify::{Finding, Options, Progress, What, verify};
+use samite_ledger::{
+    Generation, JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry,
+};
 use samite_model::hash::CommitmentHasher;
-use samite_model::{Error, ErrorKind, Header, JournalId, Result};
-use samite_workspace::read_payload;
+use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Result};
+use samite_workspace::{Root, check_blocks, read_payload};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 /// What a verification saw.
@@ -19,6 +25,8 @@ pub struct Verified {
     pub entries: u64,
     /// Each changed, missing, reordered or cut entry.
     pub findings: Vec<Finding>,
+    /// Packs that are not whole, in words that name them: gone, cut, or damaged in what they say of themselves.
+    pub packs: Vec<String>,
     /// Journals whose views are not those that their entries make.
     pub stale_views: Vec<JournalId>,
     /// Journals whose views were made again.
@@ -69,6 +77,8 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
+        verified.findings.extend(core.check_trees(&verified.findings).await?);
+        verified.packs = core.check_packs().await?;
         if !generations.is_empty() {
             verified.rebuilt = generations.iter().map(|generation| generation.journal).collect();
             core.0.ledger.replace_views(generations).await?;
@@ -78,6 +88,68 @@ impl Store {
 }
 
 impl Core {
+    /// Reads every block of the trees that entries name, each once, and says at which entry one is missing or damaged.
+    async fn check_trees(&self, damaged: &[Finding]) -> Result<Vec<Finding>> {
+        let now = self.now();
+        let states = self.0.ledger.journals(JournalFilter::default()).await?;
+        let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
+        for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
+            lifetimes.extend(self.lifetimes(control).await?);
+        }
+        let is_damaged = |journal: JournalId| damaged.iter().any(|finding| finding.journal == journal);
+        // What a retained branch has or inherits must be there; of others, what is there must be whole.
+        let mut trees: BTreeMap<(JournalId, u64), (Root, bool)> = BTreeMap::new();
+        for state in states.iter().filter(|state| state.kind == JournalKind::Branch && !is_damaged(state.id)) {
+            let retained = state.status == JournalStatus::Open
+                && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
+            let at = Position { journal: state.id, seq: state.head };
+            let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
+            for row in self.0.ledger.rows(query).await? {
+                if is_damaged(row.position.journal) || !(retained || row.position.journal == state.id) {
+                    continue;
+                }
+                let block = BlockId::from_slice(&row.value)?;
+                let root = Root { label: String::new(), owner: state.owner, block, tree: true };
+                trees.entry((row.position.journal, row.position.seq)).or_insert((root, false)).1 |= retained;
+            }
+        }
+        let places = self.0.blocks.find_blocks(trees.values().map(|(root, _)| root.block).collect()).await?;
+        let mut findings = Vec::new();
+        let mut roots = Vec::new();
+        for (((journal, seq), (root, retained)), place) in trees.into_iter().zip(places) {
+            if retained || place.is_some() {
+                let label = roots.len().to_string();
+                roots.push((Position { journal, seq }, Root { label, ..root }));
+            }
+        }
+        let (positions, roots): (Vec<Position>, Vec<Root>) = roots.into_iter().unzip();
+        check_blocks(&self.blocks(), &roots, &mut |root, _, error| {
+            let place = root.label.parse().ok().and_then(|at: usize| positions.get(at));
+            if let Some(Position { journal, seq }) = place {
+                findings.push(Finding::of_entry(*journal, *seq, What::Tree, error.message().to_owned()));
+            }
+        })?;
+        Ok(findings)
+    }
+
+    /// Reads what each pack says of itself. Its blocks are checked by whoever reads them.
+    async fn check_packs(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for pack in self.0.blocks.packs().await?.into_iter().filter(|pack| pack.state == PackState::Live) {
+            match read_index(self.0.packs.as_ref(), pack.id).await {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    // A collection may have taken it meanwhile.
+                    if self.0.blocks.packs().await?.iter().any(|now| now.id == pack.id && now.state == pack.state) {
+                        found.push(error.message().to_owned());
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
     /// Opens a payload and compares it with its commitment.
     fn check_payload(&self, state: &JournalState, header: &Header, entry: &StoredEntry) -> Result<()> {
         let Some(sealed) = &entry.payload else { return Ok(()) };

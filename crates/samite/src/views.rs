@@ -130,6 +130,22 @@ pub(crate) struct OpenStep {
 }
 
 impl OpenStep {
+    /// A step that its own writer started.
+    pub(crate) fn new(id: EntryId, start: Position, epoch: u64, attempt: u32, hashes: &StepHashes) -> Self {
+        Self {
+            id,
+            start,
+            epoch,
+            inherited: false,
+            blocks: hashes.blocks,
+            key: hashes.key,
+            tool: hashes.tool,
+            attempt,
+            fingerprint: hashes.fingerprint,
+            touches: hashes.touches.clone(),
+        }
+    }
+
     /// The register's value. The start is written only when it is not the register's own entry.
     fn encode(&self, inherited: bool) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.blocks) | (u8::from(inherited) << 1)];
@@ -250,18 +266,8 @@ pub(crate) fn dedupe(hash: [u8; 16], fingerprint: [u8; 16]) -> NewRow {
 
 /// A started step.
 pub(crate) fn step_started(id: EntryId, epoch: u64, attempt: u32, hashes: &StepHashes) -> Projection {
-    let open = OpenStep {
-        id,
-        start: Position { journal: JournalId([0; 16]), seq: 0 },
-        epoch,
-        inherited: false,
-        blocks: hashes.blocks,
-        key: hashes.key,
-        tool: hashes.tool,
-        attempt,
-        fingerprint: hashes.fingerprint,
-        touches: hashes.touches.clone(),
-    };
+    // Its start is the register's own entry, so that its position is not part of the value.
+    let open = OpenStep::new(id, Position { journal: JournalId([0; 16]), seq: 0 }, epoch, attempt, hashes);
     let row = StepRow { state: State::Started, attempt, fingerprint: hashes.fingerprint };
     Projection::default().row(row::STEP, hashes.key, row.encode()).set(
         register::OPEN_STEP,

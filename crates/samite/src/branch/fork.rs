@@ -6,7 +6,7 @@ use crate::log::{ReadOptions, Reader};
 use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled};
 use crate::step::StepRecord;
 use crate::views::{self, IndexHash, OpenStep, register, row};
-use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal, RowQuery};
+use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, RowQuery};
 use samite_model::step::State;
 use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId, limits};
 
@@ -56,7 +56,7 @@ impl Client {
         let state = self.branch_state(session, from).await?;
         let head = state.head;
         let at = self.position_on(&state, options.seq.unwrap_or(head)).await?;
-        let open = self.open_at(at).await?;
+        let open = self.open_at(at, (at.journal == from).then_some(&state)).await?;
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
         let rewind = options.reason == ForkReason::Rewind;
@@ -181,10 +181,15 @@ impl Client {
     }
 
     /// The steps that were open at a position: those open now that started by then, and those that ended later.
-    pub(crate) async fn open_at(&self, at: Position) -> Result<Vec<OpenStep>> {
-        // The head is read after the registers: a step that ends in between is then in both, and not in neither.
-        let (_, registers) = self.core.0.ledger.registers(at.journal).await?;
-        let state = self.core.journal(at.journal).await?;
+    /// `known` is what was read of the journal before.
+    async fn open_at(&self, at: Position, known: Option<&JournalState>) -> Result<Vec<OpenStep>> {
+        let (version, registers) = self.core.0.ledger.registers(at.journal).await?;
+        // The head is read after the registers, unless none of them changed since it was: a step that ends in between
+        // is then in both, and not in neither.
+        let state = match known {
+            Some(known) if known.registers == version => known.clone(),
+            _ => self.core.journal(at.journal).await?,
+        };
         let mut open: Vec<OpenStep> = Vec::new();
         for entry in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
             let step = OpenStep::decode(at.journal, entry)?;

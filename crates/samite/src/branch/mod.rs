@@ -4,6 +4,7 @@ mod fork;
 mod lifetime;
 
 use crate::client::Client;
+use crate::core::Core;
 use crate::payload::{BranchForked, ForkReason};
 use crate::session::branches_of;
 use crate::step::StepRecord;
@@ -107,21 +108,7 @@ impl Client {
 
     /// How long the branches of a session keep their trees; one that is not named keeps them for ever.
     pub(crate) async fn lifetimes(&self, control: &JournalState) -> Result<HashMap<BranchId, Lifetime>> {
-        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
-        let mut lifetimes = HashMap::new();
-        let mut current = None;
-        for entry in &registers {
-            match entry.kind {
-                register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
-                register::LIFETIME => {
-                    let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
-                    lifetimes.insert(JournalId(entry.hash), until.map_or(Lifetime::Kept, Lifetime::TreesUntil));
-                }
-                _ => {}
-            }
-        }
-        lifetimes.extend(current.map(|branch| (branch, Lifetime::Current)));
-        Ok(lifetimes)
+        self.core.lifetimes(control).await
     }
 
     async fn forks(&self, control: &JournalState) -> Result<HashMap<BranchId, (BranchForked, i64)>> {
@@ -168,5 +155,26 @@ impl Client {
             parent = self.core.journal(at.journal).await?.parent;
         }
         Ok(at)
+    }
+}
+
+impl Core {
+    /// How long the branches of a session keep their trees; one that is not named keeps them for ever.
+    pub(crate) async fn lifetimes(&self, control: &JournalState) -> Result<HashMap<BranchId, Lifetime>> {
+        let (_, registers) = self.0.ledger.registers(control.id).await?;
+        let mut lifetimes = HashMap::new();
+        let mut current = None;
+        for entry in &registers {
+            match entry.kind {
+                register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
+                register::LIFETIME => {
+                    let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
+                    lifetimes.insert(JournalId(entry.hash), until.map_or(Lifetime::Kept, Lifetime::TreesUntil));
+                }
+                _ => {}
+            }
+        }
+        lifetimes.extend(current.map(|branch| (branch, Lifetime::Current)));
+        Ok(lifetimes)
     }
 }

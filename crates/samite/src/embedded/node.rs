@@ -16,6 +16,12 @@ pub(super) struct Node {
     pub(super) node: FamilyId,
 }
 
+/// The format alone.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
 fn path(directory: &Path) -> PathBuf {
     directory.join("node.toml")
 }
@@ -30,15 +36,20 @@ impl Node {
                 .hint("restore the file from a backup; it holds only the format's number and the store's id")
         };
         let text = String::from_utf8(bytes).map_err(|_| damaged("not text".to_owned()))?;
-        let node: Self = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
-        if node.format > FORMAT {
+        let invalid = |error: toml::de::Error| damaged(error.message().to_owned());
+        // The number alone first: what else a newer format holds is not known here.
+        let Format { format } = toml::from_str(&text).map_err(invalid)?;
+        if format > FORMAT {
             return Err(Error::invalid(
                 "newer_store",
-                format!("{} has format {}; this samite knows {FORMAT}", path.display(), node.format),
+                format!("{} has format {format}; this samite knows {FORMAT}", path.display()),
             )
             .hint("use a newer samite"));
         }
-        Ok(Some(node))
+        if format == 0 {
+            return Err(damaged("there is no format 0".to_owned()));
+        }
+        toml::from_str(&text).map(Some).map_err(invalid)
     }
 
     /// Writes a new one. When this returns, it is durable.

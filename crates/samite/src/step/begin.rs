@@ -197,7 +197,7 @@ impl Writer {
         let changes = drafts.len() as u64;
         let seq = self.commit(guards, drafts).await? + changes - 1;
         let position = Position { journal: self.branch, seq };
-        after.push(open_step(plan.id, position, self.epoch, started.attempt, &plan.hashes));
+        after.push(OpenStep::new(plan.id, position, self.epoch, started.attempt, &plan.hashes));
         self.remember_open(version, changes, after);
         Ok(StepHandle {
             id: plan.id,
@@ -344,7 +344,7 @@ impl Writer {
                 Ok(seq) => {
                     let position = Position { journal: self.branch, seq: seq + 1 };
                     let mut after: Vec<OpenStep> = open.iter().filter(|known| known.id != step).cloned().collect();
-                    after.push(open_step(id, position, self.epoch, started.attempt, &hashes));
+                    after.push(OpenStep::new(id, position, self.epoch, started.attempt, &hashes));
                     self.remember_open(version, 2, after);
                     return Ok(again_handle(id, position, &started));
                 }
@@ -379,21 +379,6 @@ fn again_handle(id: EntryId, position: Position, started: &StepStarted) -> StepH
         attempt: started.attempt,
         idempotency_key: started.idempotency_key.clone(),
         key: started.key.clone(),
-    }
-}
-
-fn open_step(id: EntryId, start: Position, epoch: u64, attempt: u32, hashes: &StepHashes) -> OpenStep {
-    OpenStep {
-        id,
-        start,
-        epoch,
-        inherited: false,
-        blocks: hashes.blocks,
-        key: hashes.key,
-        tool: hashes.tool,
-        attempt,
-        fingerprint: hashes.fingerprint,
-        touches: hashes.touches.clone(),
     }
 }
 

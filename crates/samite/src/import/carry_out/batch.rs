@@ -120,21 +120,7 @@ impl BranchImport {
         let views = views::step_started(id, self.writer.epoch(), 1, &hashes);
         let start = self.next();
         let draft = Draft { id, ..self.writer.core().draft(EntryKind::STEP_STARTED, &started, views)? };
-        self.open.insert(
-            hashes.key,
-            OpenStep {
-                id,
-                start,
-                epoch: self.writer.epoch(),
-                inherited: false,
-                blocks: hashes.blocks,
-                key: hashes.key,
-                tool: hashes.tool,
-                attempt: 1,
-                fingerprint: hashes.fingerprint,
-                touches: hashes.touches,
-            },
-        );
+        self.open.insert(hashes.key, OpenStep::new(id, start, self.writer.epoch(), 1, &hashes));
         self.push(draft);
         Ok(())
     }
