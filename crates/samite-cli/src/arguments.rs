@@ -60,4 +60,7 @@ pub(crate) struct Global {
     /// The process that stands for the writer: when it is gone, so is the writer
     #[arg(long, global = true, env = "SAMITE_WRITER_PID", value_name = "PID", hide_env_values = true)]
     pub(crate) writer_pid: Option<u32>,
+    /// Become the branch's writer although another one holds it and may live; that one can write no more
+    #[arg(long, global = true)]
+    pub(crate) take_over: bool,
 }

@@ -89,7 +89,12 @@ impl Surface {
             // The lease ends with this very process.
             (None, None) => Some(process::current()?),
         };
-        Ok(WriterOptions { id: self.global.writer.clone(), process, ..WriterOptions::default() })
+        Ok(WriterOptions {
+            id: self.global.writer.clone(),
+            process,
+            take_over: self.global.take_over,
+            ..WriterOptions::default()
+        })
     }
 
     /// Does something as the writer of a branch. A command that acts for no writer of its own gives the branch up

@@ -33,6 +33,7 @@ struct Verified {
     journals: usize,
     entries: u64,
     findings: Vec<Finding>,
+    packs: Vec<String>,
     lost: Vec<String>,
     loss_accepted: bool,
     stale_views: Vec<String>,
@@ -52,6 +53,9 @@ impl Answer for Verified {
     fn show(&self, page: &mut Page) {
         for finding in &self.findings {
             page.styled(Style::Bad, &finding.message);
+        }
+        for pack in &self.packs {
+            page.styled(Style::Bad, pack);
         }
         for lost in &self.lost {
             let note = if self.loss_accepted { " (accepted)" } else { "" };
@@ -96,6 +100,7 @@ impl Verify {
             .await?;
         drop(progress);
         let ok = verified.findings.is_empty()
+            && verified.packs.is_empty()
             && (lost.is_empty() || self.accept_loss)
             && verified.stale_views.len() == verified.rebuilt.len();
         surface.printer.answer(&Verified {
@@ -113,6 +118,7 @@ impl Verify {
                     message: finding.message,
                 })
                 .collect(),
+            packs: verified.packs,
             lost: lost.iter().map(ToString::to_string).collect(),
             loss_accepted: self.accept_loss,
             stale_views: verified.stale_views.iter().map(ToString::to_string).collect(),

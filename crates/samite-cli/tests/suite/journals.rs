@@ -130,6 +130,8 @@ fn a_writer_keeps_its_branch_from_others() {
     assert_eq!(error["code"], "lease_held");
     let error = append(&["--writer", "w2"]).error(4);
     assert_eq!(error["code"], "lease_held");
+    append(&["--writer", "w2", "--take-over"]).json();
+    assert_eq!(append(&mine).error(4)["code"], "lease_held", "the first one has lost the branch");
 }
 
 #[test]
