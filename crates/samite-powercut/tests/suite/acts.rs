@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The length and a hash of each file, by path.
-pub(crate) type Files = BTreeMap<String, (u64, u64)>;
+pub(crate) type Files = BTreeMap<String, (u64, String)>;
 
 /// Something that was acknowledged.
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub(crate) enum Act {
     Session { user: String, session: SessionId },
     /// An entry was appended.
     Appended { user: String, session: SessionId, branch: BranchId, seq: u64, text: String },
+    /// An entry too large for its journal was appended, of bytes that follow from a seed.
+    AppendedLarge { session: SessionId, branch: BranchId, seq: u64, seed: u64 },
     /// A step began.
     Began { session: SessionId, branch: BranchId, key: String },
     /// A step completed, and gave this.
@@ -27,6 +29,10 @@ pub(crate) enum Act {
     Tree { session: SessionId, at: (FamilyId, u64), files: Files },
     /// A branch was made.
     Forked { session: SessionId, branch: BranchId, at: (FamilyId, u64) },
+    /// Trees of a branch after this seq may go from now on.
+    MayGo { branch: BranchId, after: u64 },
+    /// What might go has gone, as far as nobody was writing.
+    Collected,
     /// A branch was rewound to, and the workspace put back.
     Rewound { session: SessionId, branch: BranchId },
 }
@@ -41,12 +47,9 @@ pub(crate) fn position((journal, seq): (FamilyId, u64)) -> Position {
     Position { journal: samite_model::JournalId(journal.0), seq }
 }
 
-/// What a file is known by: its length and the FNV-1a hash of its bytes.
-pub(crate) fn known(bytes: &[u8]) -> (u64, u64) {
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    (bytes.len() as u64, hash)
+/// What a file is known by: its length and a hash of its bytes.
+pub(crate) fn known(bytes: &[u8]) -> (u64, String) {
+    (bytes.len() as u64, blake3::hash(bytes).to_hex().to_string())
 }
 
 /// The files of a directory.

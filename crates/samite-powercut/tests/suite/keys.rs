@@ -12,6 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 const CUTS: usize = 120;
+/// Beside the recorded file system: the last destruction that was begun.
+const UNDER_WAY: &str = "under-way";
 const KIND: u8 = 1;
 
 /// Something that was acknowledged.
@@ -43,11 +45,22 @@ fn text(owner: &str) -> Vec<u8> {
     format!("what {owner} said").into_bytes()
 }
 
+/// Asks again for the destruction that an earlier process may not have ended: what is answered then must hold, however
+/// much of it that process had done.
+fn finish(worker: &Worker, keys: &Keyring) {
+    if let Ok(bytes) = std::fs::read(worker.beside.join(UNDER_WAY)) {
+        let (owner, subject): (String, Pseudonym) = serde_json::from_slice(&bytes).unwrap();
+        keys.destroy_subject(subject).unwrap();
+        worker.acknowledge(&Act::Destroyed { owner });
+    }
+}
+
 /// A process: owners come and go.
 #[test]
 fn child() {
     let Some(worker) = Worker::this() else { return };
     let keys = open(&worker.mount);
+    finish(&worker, &keys);
     for number in 1..=8 {
         // The first are those of every process, which uses their keys as it finds them.
         let name = if number < 3 { format!("common-{number}") } else { format!("{}-{number}", worker.number) };
@@ -60,6 +73,7 @@ fn child() {
             let keystore = std::fs::read(worker.mount.join("data/keys/keystore")).unwrap();
             worker.acknowledge(&Act::BackedUp { keystore });
             worker.acknowledge(&Act::Destroying { owner: name.clone() });
+            std::fs::write(worker.beside.join(UNDER_WAY), serde_json::to_vec(&(&name, subject)).unwrap()).unwrap();
             keys.destroy_subject(subject).unwrap();
             worker.acknowledge(&Act::Destroyed { owner: name });
         }

@@ -12,8 +12,7 @@ use samite::{
 };
 use samite_host::SystemRandomness;
 use samite_keys::FileMaster;
-use samite_model::{EntryKind, Principal, SessionId, Tenant};
-use samite_powercut::Choice;
+use samite_model::{EntryKind, ErrorKind, Principal, SessionId, Tenant};
 use serde_json::json;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -103,6 +102,13 @@ impl<'a> Work<'a> {
         });
     }
 
+    async fn append_large(&self, writer: &Writer, seed: u64) {
+        let event = NewEvent { body: noise(seed, LARGE), dedupe: None, ..event("") };
+        let appended = writer.append(event).await.unwrap();
+        let (session, branch, seq) = (self.session, writer.branch(), appended.position.seq);
+        self.worker.acknowledge(&Act::AppendedLarge { session, branch, seq, seed });
+    }
+
     fn began(&self, writer: &Writer, begin: Begin, key: &str) -> StepHandle {
         let Begin::Run(handle) = begin else { panic!("step {key} is not to run: {begin:?}") };
         self.worker.acknowledge(&Act::Began { session: self.session, branch: writer.branch(), key: key.to_owned() });
@@ -133,8 +139,33 @@ impl<'a> Work<'a> {
         self.completed(writer, &key(3));
     }
 
+    /// Works on a fork in a directory of its own, and lets its trees go at once: their pack goes with them.
+    async fn discard(&self, round: u64) {
+        let fork = self.client.fork(self.session, ForkOptions::default()).await.unwrap();
+        let directory = self.worker.beside.join(format!("fork-{}-{round}", self.worker.number));
+        self.client.materialise(self.session, fork.branch, &directory).await.unwrap();
+        std::fs::write(directory.join("discarded"), noise(self.worker.number * 100 + 50 + round, 400_000)).unwrap();
+        let options = checkpoint_options();
+        match self.client.checkpoint(self.session, Some(fork.branch), take_over(), options).await {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
+        }
+        self.worker.acknowledge(&Act::MayGo { branch: fork.branch, after: fork.at.seq });
+        self.client.set_lifetime(self.session, fork.branch, Some(1)).await.unwrap();
+        match self.client.collect().await {
+            Ok(_) => self.worker.acknowledge(&Act::Collected),
+            Err(error) => assert_eq!(error.code(), "store_busy"),
+        }
+    }
+
+    /// Takes one, again when a collection came in between.
     async fn checkpoint(&self, writer: &Writer, directory: &Path) -> u64 {
-        let taken = writer.checkpoint(checkpoint_options()).await.unwrap();
+        let taken = loop {
+            match writer.checkpoint(checkpoint_options()).await {
+                Ok(taken) => break taken,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
+            }
+        };
         let files = files_of(directory);
         self.worker.acknowledge(&Act::Tree { session: self.session, at: noted(taken.position), files });
         taken.position.seq
@@ -151,17 +182,23 @@ fn user_of(number: u64) -> String {
     if number < KILLED { format!("main-{number}") } else { "main".to_owned() }
 }
 
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut choice = Choice::new(seed);
-    (0..length.div_ceil(8)).flat_map(|_| choice.number().to_le_bytes()).take(length).collect()
+/// Larger than what a journal takes.
+pub(crate) const LARGE: usize = 1_200_000;
+
+pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    blake3::Hasher::new().update(&seed.to_be_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
 }
 
-/// Changes files: small ones, whose blocks stay in the ledger, and at times one that fills a pack.
-fn change_files(directory: &Path, round: u64) {
+/// Changes files: small ones, whose blocks stay in the ledger, and at times one that fills a pack. Processes that work at
+/// once share its bytes, and so the pack; of those that are killed each has its own, which can be collected.
+fn change_files(directory: &Path, number: u64, round: u64) {
     std::fs::write(directory.join("small"), format!("round {round}")).unwrap();
     std::fs::write(directory.join(format!("kept-{}", round % 4)), noise(round, 3_000)).unwrap();
+    let own = if number < KILLED { 0 } else { number };
     if round % 3 == 1 {
-        std::fs::write(directory.join("large"), noise(round + 1_000, 400_000)).unwrap();
+        std::fs::write(directory.join("large"), noise(own * 100 + round, 400_000)).unwrap();
     }
 }
 
@@ -183,7 +220,10 @@ fn child() {
         for round in 1..=ROUNDS {
             work.append(&writer, format!("round {round} begins")).await;
             work.steps(&writer, round).await;
-            change_files(&directory, round);
+            if round == 2 {
+                work.append_large(&writer, worker.number).await;
+            }
+            change_files(&directory, worker.number, round);
             trees.push(work.checkpoint(&writer, &directory).await);
             // An owner that nobody has heard of: new keys, then entries under them.
             let user = format!("user-{}-{round}", worker.number);
@@ -195,13 +235,14 @@ fn child() {
                 let (session, branch) = (work.session, fork.branch);
                 worker.acknowledge(&Act::Forked { session, branch, at: noted(fork.at) });
             }
-            if round % 5 == 0 {
+            if round % 4 == 0 {
                 writer.release().await.unwrap();
                 let options = ForkOptions { seq: Some(trees[trees.len() - 2]), ..ForkOptions::default() };
                 let rewound =
                     work.client.rewind(work.session, options, take_over(), &RestoreRequest::default()).await.unwrap();
                 let (session, branch) = (work.session, rewound.0.branch);
                 worker.acknowledge(&Act::Rewound { session, branch });
+                work.discard(round).await;
                 writer = work.writer().await;
                 trees = vec![work.checkpoint(&writer, &directory).await];
             }
@@ -230,7 +271,7 @@ fn a_store_of_two_processes_loses_nothing_acknowledged_in_a_power_cut() {
 fn a_store_whose_processes_were_killed_loses_nothing_acknowledged_in_a_power_cut() {
     // First each file and directory that a new store has, between its name and the sync above it; last that of the first
     // user's keys, which the processes after it use as they are.
-    const POINTS: [&str; 20] = [
+    const POINTS: [&str; 24] = [
         "files.directory.made:1",
         "files.directory.made:1",
         "files.atomic.renamed:1",
@@ -250,6 +291,10 @@ fn a_store_whose_processes_were_killed_loses_nothing_acknowledged_in_a_power_cut
         "pack.synced:1",
         "pack.finished:1",
         "checkpoint.before_commit:2",
+        "gc.marked:1",
+        "gc.dying:1",
+        "gc.forgotten:1",
+        "gc.unlinked:1",
         "ledger.after_commit:60",
     ];
     let recording = Recording::make(|workload| {

@@ -2,7 +2,7 @@
 
 use crate::acts::{Act, Files, files_of, known, position};
 use crate::cuts::After;
-use crate::store::{checkpoint_options, client_of, event, open, take_over};
+use crate::store::{LARGE, checkpoint_options, client_of, event, noise, open, take_over};
 use samite::embedded::Embedded;
 use samite::{Client, NewSession, ReadOptions};
 use samite_blocks::{FilePackStore, PackStore as _};
@@ -27,10 +27,15 @@ pub(crate) async fn check(after: &After<'_, Act>) {
         }
     }
     entries_are_there(&store, after.acts).await;
+    large_entries_are_there(&store, after.acts, &checked).await;
     steps_are_there(&store, after.acts, &checked).await;
     branches_are_there(&store, after.acts, &checked).await;
     trees_are_there(&store, &checked).await;
     go_on(&store, after, &checked).await;
+    // Nothing writes now, so it must go through, and may take nothing that is to stay.
+    client_of(&store, "after").await.collect().await.unwrap();
+    trees_are_there(&store, &checked).await;
+    large_entries_are_there(&store, after.acts, &checked).await;
     verify(&store).await;
     store.close().await;
 }
@@ -48,12 +53,17 @@ struct Checked<'a> {
 impl<'a> Checked<'a> {
     fn new(acts: &'a [Act]) -> Self {
         let mut checked = Self::default();
+        let gone = |at: Position| {
+            acts.iter()
+                .any(|act| matches!(act, Act::MayGo { branch, after } if *branch == at.journal && *after < at.seq))
+        };
         for act in acts {
             match act {
                 Act::Session { user, session } => {
                     checked.sessions.entry(user).or_default().push(*session);
                     checked.users.insert(*session, user);
                 }
+                Act::Tree { at, .. } if gone(position(*at)) => {}
                 Act::Tree { session, at, files } => checked.trees.push((*session, position(*at), files)),
                 Act::Attached { session, directory } => checked.attached.push((*session, directory)),
                 _ => {}
@@ -99,6 +109,16 @@ async fn entries_are_there(store: &Embedded, acts: &[Act]) {
             read.insert(*branch, bodies.collect());
         }
         assert_eq!(read[branch].get(seq).map(Vec::as_slice), Some(text.as_bytes()), "{act:?} is lost");
+    }
+}
+
+async fn large_entries_are_there(store: &Embedded, acts: &[Act], checked: &Checked<'_>) {
+    for act in acts {
+        let Act::AppendedLarge { session, branch, seq, seed } = act else { continue };
+        let client = checked.client(store, *session).await;
+        let options = ReadOptions { from: *seq, to: Some(*seq), ..ReadOptions::default() };
+        let entries = client.read(*session, Some(*branch), options).await.unwrap().all().await.unwrap();
+        assert!(entries[0].event().unwrap().body == noise(*seed, LARGE), "{act:?} has other bytes");
     }
 }
 
