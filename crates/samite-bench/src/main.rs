@@ -39,6 +39,9 @@ struct Arguments {
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
+    /// The same with 64 sessions, for profilers.
+    #[arg(long, hide = true)]
+    only_sessions: Option<usize>,
 }
 
 /// A part of what can be measured.
@@ -79,6 +82,9 @@ fn run(arguments: &Arguments) -> Result<()> {
     let bench = Bench { scratch: arguments.scratch.clone(), shared: arguments.shared.clone() };
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count);
+    }
+    if let Some(count) = arguments.only_sessions {
+        return sessions::only_steps(&bench, count);
     }
     let mut table = Table::new(arguments.json);
     for part in Part::value_variants() {

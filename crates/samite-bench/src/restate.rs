@@ -119,6 +119,9 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let ours = Scratch::new(bench)?;
     let mut one = Chain::new(ours.session()?.1);
     let mut many = sessions::chains(&ours)?;
+    // Both are measured as servers that have run for a while; the peer's own bench warms it up too.
+    block_on(one.steps(STEPS))?;
+    sessions::steps(&mut many, STEPS_EACH)?;
     let (mut ours_one, mut ours_many, mut their_one, mut their_many) = (vec![], vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
         ours_one.push(count(STEPS) / seconds(|| block_on(one.steps(STEPS)))?);

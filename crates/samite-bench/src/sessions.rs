@@ -11,8 +11,8 @@ use samite_model::Result;
 pub(crate) const SESSIONS: usize = 64;
 /// The sessions' own work shares the cores with the ledger's.
 const THREADS: usize = 2;
-const ROUNDS: usize = 16;
-const STEPS: usize = 10;
+const ROUNDS: usize = 40;
+const STEPS: usize = 4;
 /// As for one session, where each step is a commit.
 const WARM: usize = 20;
 
@@ -24,6 +24,14 @@ pub(crate) fn chains(ours: &Scratch) -> Result<Vec<Chain>> {
 /// So many steps of each chain, all at once.
 pub(crate) fn steps(chains: &mut [Chain], steps: usize) -> Result<()> {
     together::run(THREADS, chains.iter_mut().map(|chain| Box::pin(chain.steps(steps)) as _).collect())
+}
+
+/// What a profiler watches: steps, and nothing else.
+pub(crate) fn only_steps(bench: &Bench, count: usize) -> Result<()> {
+    let ours = Scratch::new(bench)?;
+    steps(&mut chains(&ours)?, count)?;
+    ours.close();
+    Ok(())
 }
 
 pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {

@@ -12,8 +12,9 @@ use serde_json::json;
 
 /// What a step puts out: as many bytes as the peers' steps do.
 const OUTPUT: usize = 100;
-const ROUNDS: usize = 24;
-const STEPS: usize = 80;
+/// Short turns: one that meets another's load on the disk is then no more than one of many.
+const ROUNDS: usize = 120;
+const STEPS: usize = 16;
 /// Enough for SQLite's log to have been folded and begun again, so that both write over a log that has its size.
 const WARM: usize = 600;
 

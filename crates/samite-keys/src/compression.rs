@@ -17,6 +17,10 @@ const ZSTD: u8 = 1;
 const ZSTD_DICTIONARY_1: u8 = 2;
 
 const LEVEL: i32 = 3;
+/// For short ones: their literals stay as they are, since making a code for them costs more than all the rest.
+const QUICK_LEVEL: i32 = -1;
+/// Up to so many bytes a payload is short, as the starts and outcomes of most steps are.
+const SHORT: usize = 512;
 /// Shorter ones do not shrink.
 const SHORTEST: usize = 64;
 /// Longer ones make their own context while they go.
@@ -27,12 +31,15 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const KEPT_BUFFER: usize = 2 << 20;
 
 static ENCODER: LazyLock<EncoderDictionary<'static>> = LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
+static QUICK_ENCODER: LazyLock<EncoderDictionary<'static>> =
+    LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, QUICK_LEVEL));
 static DECODER: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
 
 #[derive(Default)]
 struct Contexts {
     plain: Option<Compressor<'static>>,
     dictionary: Option<Compressor<'static>>,
+    quick: Option<Compressor<'static>>,
     plain_decompressor: Option<Decompressor<'static>>,
     dictionary_decompressor: Option<Decompressor<'static>>,
     buffer: Vec<u8>,
@@ -60,6 +67,7 @@ fn with_codec<T>(codec: u8, plaintext: &[u8], then: impl FnOnce(u8, &[u8]) -> Re
     CONTEXTS.with_borrow_mut(|contexts| {
         let failed = |error: io::Error| Error::internal("cannot_compress", "zstd refused to compress").because(error);
         let compressor = match codec {
+            ZSTD_DICTIONARY_1 if plaintext.len() <= SHORT => ready(&mut contexts.quick, quick_compressor),
             ZSTD_DICTIONARY_1 => ready(&mut contexts.dictionary, dictionary_compressor),
             _ => ready(&mut contexts.plain, plain_compressor),
         }
@@ -117,6 +125,12 @@ fn plain_compressor() -> io::Result<Compressor<'static>> {
 
 fn dictionary_compressor() -> io::Result<Compressor<'static>> {
     let mut compressor = Compressor::with_prepared_dictionary(&ENCODER)?;
+    slim(&mut compressor)?;
+    Ok(compressor)
+}
+
+fn quick_compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::with_prepared_dictionary(&QUICK_ENCODER)?;
     slim(&mut compressor)?;
     Ok(compressor)
 }

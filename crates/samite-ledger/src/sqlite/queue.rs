@@ -130,7 +130,8 @@ mod tests {
         queue.push(8).unwrap();
         assert!(queue.take(8, &mut taken));
         assert_eq!(taken.len(), 9);
-        assert_eq!((queue.state().taken, queue.state().wake_at), ((1, 8), 0));
+        let state = queue.state();
+        assert_eq!((state.taken, state.wake_at), ((1, 8), 0));
     }
 
     #[test]

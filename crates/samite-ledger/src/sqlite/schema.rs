@@ -35,7 +35,7 @@ CREATE TABLE journal(
     registers INTEGER NOT NULL,
     status INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX journal_family ON journal(family);
+CREATE INDEX journal_family ON journal(family, kind);
 CREATE INDEX journal_parent ON journal(parent) WHERE parent IS NOT NULL;
 CREATE TABLE entry(
     id INTEGER PRIMARY KEY,

@@ -278,3 +278,20 @@ fn commits_of_more_bytes_than_a_transaction_takes_are_shared_out() {
     assert_eq!(block_on(ledger.journal(journal_id(1))).unwrap().unwrap().head, 41);
     assert_eq!(block_on(ledger.check_physical()).unwrap(), []);
 }
+
+#[test]
+fn a_large_log_is_folded_into_the_database_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = create(&path);
+    fill(&ledger, journal_id(1), 1..=1);
+    for number in 0..3 {
+        block_on(ledger.commit(append(journal_id(1), vec![entry(2, number, 1 << 20)]))).unwrap();
+    }
+    let log = folder.path().join("ledger.db-wal");
+    assert!(log.metadata().unwrap().len() > 3 << 20);
+    drop(ledger);
+    assert_eq!(log.metadata().unwrap().len(), 0);
+    let ledger = SqliteLedger::open(OpenOptions::new(&path)).unwrap();
+    assert_eq!(read_all(&ledger, journal_id(1)).unwrap().len(), 4);
+}
