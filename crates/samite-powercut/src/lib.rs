@@ -4,6 +4,10 @@
 //! order, with its bytes, to one log; what runs on it says through the same file system what was acknowledged to it
 //! ([`MARKS`]), so that acknowledgements have their places in that order too. Offline, [`Disk`] follows such a log to any
 //! position and gives what a disk might hold if the power failed there.
+//!
+//! The tests mount as root, or through `fusermount3` as anyone else, and say so when they cannot. A cut that fails keeps its
+//! recording and prints the environment in which the same cut is made again (`SAMITE_POWERCUT_RECORDING` and
+//! `SAMITE_POWERCUT_CUTS`). `SAMITE_POWERCUT_TIMES` multiplies the number of cuts, and `SAMITE_POWERCUT_SEED` moves them.
 
 mod choice;
 mod disk;
