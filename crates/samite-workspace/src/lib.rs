@@ -23,7 +23,9 @@ mod system;
 mod tree;
 
 pub use cache::CacheState;
-pub use collect::{Beginning, CollectOptions, Collected, Root, begin_collection, collect, preview, reachable};
+pub use collect::{
+    Beginning, CollectOptions, Collected, OnDamage, Root, begin_collection, check_blocks, collect, preview, reachable,
+};
 pub use output::INLINE_LIMIT;
 pub use payload::{StoredPayload, read_payload, store_payload};
 pub use restore::{

@@ -89,6 +89,7 @@ pub(super) fn open(options: &OpenOptions) -> Result<Opened> {
     let path = &options.path;
     mounts::refuse_network(path)?;
     let exists = files::exists(path)?;
+    refuse_emptied(path)?;
     if !exists && (!options.create || options.read_only) {
         return Err(no_ledger(path));
     }
@@ -124,6 +125,23 @@ pub(super) fn open(options: &OpenOptions) -> Result<Opened> {
     }
     drop(locked);
     Ok(Opened { writing: Some(Writing { connection, log }), immutable: false, lost })
+}
+
+/// A database that is gone or empty, though something was acknowledged in it, is not made anew: SQLite would throw its
+/// log away, which may hold all there was.
+fn refuse_emptied(path: &Path) -> Result<()> {
+    let size = match path.metadata() {
+        Ok(metadata) => metadata.len(),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => 0,
+        Err(source) => return Err(files::io_error("look at", path, source)),
+    };
+    if size > 0 || high_water::decode(&files::read_if_exists(&high_water_path(path))?.unwrap_or_default()).is_empty() {
+        return Ok(());
+    }
+    let what = format!("the ledger {} is gone or empty, though entries in it were acknowledged", path.display());
+    Err(Error::corrupt("ledger_gone", what)
+        .hint("put the file back, or restore a backup")
+        .hint(format!("leave {} as it is until then: it may hold the newest entries", log_path(path).display())))
 }
 
 fn no_ledger(path: &Path) -> Error {

@@ -43,6 +43,8 @@ pub enum What {
     Payload,
     /// The parent has no entry at the fork point.
     ForkPoint,
+    /// Something of the workspace's tree that it names is missing or damaged.
+    Tree,
 }
 
 impl What {
@@ -60,6 +62,7 @@ impl What {
             Self::WrongOwner => "wrong_owner",
             Self::Payload => "payload",
             Self::ForkPoint => "fork_point",
+            Self::Tree => "tree",
         }
     }
 
@@ -76,6 +79,7 @@ impl What {
             Self::WrongOwner => "of another owner than the journal",
             Self::Payload => "has a payload that is not what was committed to",
             Self::ForkPoint => "not there, though the journal was forked at it",
+            Self::Tree => "has a tree of which something is missing or damaged",
         }
     }
 }
@@ -83,6 +87,13 @@ impl What {
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl Finding {
+    /// A finding about one entry, with its cause.
+    pub fn of_entry(journal: JournalId, seq: u64, what: What, cause: String) -> Self {
+        Self { journal, first: seq, last: seq, what, message: message(journal, seq, seq, what, Some(cause)) }
     }
 }
 

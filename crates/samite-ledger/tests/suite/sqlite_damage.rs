@@ -271,3 +271,24 @@ fn read_around(ledger: &SqliteLedger, at: usize, before: &[samite_ledger::Stored
     }
     true
 }
+
+#[test]
+fn a_database_that_is_gone_or_empty_is_not_made_anew() {
+    for empty in [false, true] {
+        let store = Store::new();
+        let path = store.database();
+        let log = files::read(&store.log()).unwrap();
+        if empty {
+            FileOptions::new().write(true).truncate(true).open(&path).unwrap();
+        } else {
+            files::remove(&path).unwrap();
+        }
+        for options in [OpenOptions::new(&path), OpenOptions::new(&path).create(), OpenOptions::new(&path).read_only()]
+        {
+            let error = SqliteLedger::open(options).err().unwrap();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, "ledger_gone"));
+            assert!(!error.hints().is_empty());
+        }
+        assert_eq!(files::read(&store.log()).unwrap(), log);
+    }
+}

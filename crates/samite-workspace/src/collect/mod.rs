@@ -4,6 +4,7 @@
 //! transaction, whole, so that a block that is known always has all that it reaches; files go in a later one. A writer
 //! that had found a block which went meanwhile sees it in the guards of its commit.
 
+mod check;
 mod inventory;
 mod mark;
 mod sweep;
@@ -19,6 +20,7 @@ use samite_ledger::{Collection, PackState, Pin};
 use samite_model::{BlockId, Error, JournalId, Link, PackId, PinId, Pseudonym, Result};
 use std::collections::HashSet;
 
+pub use check::{OnDamage, check_blocks};
 pub use mark::reachable;
 
 /// Something that keeps blocks.

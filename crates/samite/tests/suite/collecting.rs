@@ -1,7 +1,7 @@
 //! Collection in one process beside checkpoints in others.
 
 use crate::children::{Role, soon, start};
-use crate::support::{Place, assert_verifies, noise, principal, run};
+use crate::support::{Place, assert_verifies, noise, packs, principal, run};
 use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest};
 use samite::{Backends, Client, ForkOptions, NewSession, Store, WriterOptions};
 use samite_blocks::FilePackStore;
@@ -179,10 +179,8 @@ fn a_checkpoint_whose_pin_lapsed_is_no_checkpoint_until_it_is_taken_again() {
         }
         let role = Role::new(place.root(), "stopped");
         let stopped = start("collecting::child_is_stopped_in_a_checkpoint", place.root(), "stopped");
-        let packs = store.home().join("packs");
-        let files = || std::fs::read_dir(&packs).unwrap().count();
         // Its pin is recorded before its pack is there.
-        soon("a pack is begun", || files() > 0);
+        soon("a pack is begun", || !packs(&store.home()).is_empty());
         stopped.stop();
         // The pin lapses, as far as the collector's clock can tell, and what it kept is litter.
         let backends = Backends {
@@ -194,7 +192,7 @@ fn a_checkpoint_whose_pin_lapsed_is_no_checkpoint_until_it_is_taken_again() {
                 samite_ledger::SqliteLedger::open(samite_ledger::OpenOptions::new(store.home().join("ledger.db")))
                     .unwrap(),
             ),
-            packs: Arc::new(FilePackStore::open(&packs).unwrap()),
+            packs: Arc::new(FilePackStore::open(&store.home().join("packs")).unwrap()),
             keys: store.keys().clone(),
             directory: Some(store.directory().to_path_buf()),
             caches: None,

@@ -190,3 +190,10 @@ pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
     bytes.truncate(length);
     bytes
 }
+
+/// The files of the packs in a tenant's folder.
+pub(crate) fn packs(home: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let below = |path: std::path::PathBuf| std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let folders = below(home.join("packs")).filter(|path| path.is_dir());
+    folders.flat_map(below).collect()
+}

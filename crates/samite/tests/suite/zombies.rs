@@ -201,7 +201,7 @@ fn a_writer_that_is_stopped_anywhere_never_writes_into_a_later_epoch() {
         let role = Role::new(place.root(), "stopped");
         let zombie = start("zombies::child_comes_back", place.root(), "stopped");
         let mut mine = Vec::new();
-        for round in 1..=12 {
+        for round in 1..=8 {
             let before = role.said().len();
             soon("the zombie writes", || role.said().len() > before + round % 4);
             zombie.stop();
