@@ -125,9 +125,10 @@ impl Writer {
         };
         let kept = async {
             let draft = self.core().draft(EntryKind::STEP_EVIDENCE, &ended, views::step_evidence(&ended))?;
-            let entry = self.core().seal(self.branch, &self.author(), draft)?;
-            let append = Append { journal: self.branch, entries: vec![entry] };
-            self.core().0.ledger.commit(Commit { appends: vec![append], ..Commit::default() }).await
+            let mut commit = Commit::default();
+            let entry = self.core().seal_into(self.branch, &self.author(), draft, &mut commit)?;
+            commit.appends.push(Append { journal: self.branch, entries: vec![entry] });
+            self.core().0.ledger.commit(commit).await
         };
         match kept.await {
             Ok(_) => fenced.hint("the outcome was kept as evidence for the writer that took over"),

@@ -9,8 +9,12 @@
 mod children;
 mod collecting;
 mod damage;
+mod disks;
 mod forks;
 mod imports;
+mod limits;
+mod long;
+mod outside;
 mod processes;
 mod recovery;
 mod sessions;
