@@ -1,7 +1,8 @@
 //! The limit: a bare loop that inserts rows into SQLite, the same rows with the same bytes as a ledger that ran steps.
 
-use crate::turns::count;
+use crate::turns::{count, since};
 use rusqlite::{Connection, OpenFlags, Statement};
+use samite_host::{Clock as _, SystemClock};
 use samite_model::{Error, Result};
 use std::path::Path;
 
@@ -94,6 +95,8 @@ pub(crate) struct Bare {
     database: Connection,
     chains: Vec<Chain>,
     next: usize,
+    /// How many seconds each commit took.
+    pub(crate) took: Vec<f64>,
 }
 
 impl Bare {
@@ -120,7 +123,7 @@ impl Bare {
             Ok(database)
         };
         // The first start of each chain is no whole step.
-        Ok(Self { database: make().map_err(failed)?, chains, next: 1 })
+        Ok(Self { database: make().map_err(failed)?, chains, next: 1, took: Vec::new() })
     }
 
     /// How many steps are left in each chain.
@@ -133,7 +136,9 @@ impl Bare {
         let end = self.next + steps;
         let mut loops = Loop::new(&self.database).map_err(failed)?;
         for place in self.next..end {
+            let began = SystemClock.now();
             loops.commit(&self.chains, place).map_err(failed)?;
+            self.took.push(since(began));
         }
         self.next = end;
         Ok(())

@@ -5,7 +5,7 @@ use crate::sessions::{self, SESSIONS};
 use crate::steps::Chain;
 use crate::store::Scratch;
 use crate::table::{Row, Table, Target};
-use crate::turns::{count, median, seconds};
+use crate::turns::{count, median};
 use futures_lite::future::block_on;
 use samite_host::{Sleep as _, SystemSleep, files};
 use samite_model::{Error, Result};
@@ -93,7 +93,7 @@ impl Restate {
         Err(Error::unavailable("no_restate", "Restate: its server does not answer"))
     }
 
-    /// Steps a second with one session and with 64.
+    /// How many milliseconds the median step takes with one session and with 64.
     fn measure(&self) -> Result<(f64, f64)> {
         let output = Command::new("node")
             .arg("bench.mjs")
@@ -102,12 +102,12 @@ impl Restate {
             .output()
             .map_err(failed("there is no node"))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let rate = |sessions: &str| {
+        let middle = |sessions: &str| {
             let line = text.lines().rfind(|line| line.contains(sessions))?;
-            line.split_once("steps/s=")?.1.split(' ').next()?.parse().ok()
+            line.split_once("p50=")?.1.split_once("ms")?.0.parse::<f64>().ok()
         };
-        rate("sessions=1 ")
-            .zip(rate("sessions=64 "))
+        middle("sessions=1 ")
+            .zip(middle("sessions=64 "))
             .ok_or_else(|| Error::unavailable("no_restate", format!("Restate: its bench said {text:?}")))
     }
 }
@@ -124,11 +124,16 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     sessions::steps(&mut many, STEPS_EACH)?;
     let (mut ours_one, mut ours_many, mut their_one, mut their_many) = (vec![], vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
-        ours_one.push(count(STEPS) / seconds(|| block_on(one.steps(STEPS)))?);
-        ours_many.push(count(STEPS_EACH * SESSIONS) / seconds(|| sessions::steps(&mut many, STEPS_EACH))?);
+        one.took.clear();
+        block_on(one.steps(STEPS))?;
+        ours_one.push(1.0 / median(&mut one.took));
+        many.iter_mut().for_each(|chain| chain.took.clear());
+        sessions::steps(&mut many, STEPS_EACH)?;
+        let mut took: Vec<f64> = many.iter().flat_map(|chain| chain.took.iter().copied()).collect();
+        ours_many.push(count(SESSIONS) / median(&mut took));
         let (one, many) = restate.measure()?;
-        their_one.push(one);
-        their_many.push(many);
+        their_one.push(1e3 / one);
+        their_many.push(count(SESSIONS) * 1e3 / many);
     }
     let rows = [
         ("steps, one session / Restate", &mut ours_one, &mut their_one, 3.0),

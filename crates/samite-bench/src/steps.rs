@@ -4,15 +4,15 @@ use crate::Bench;
 use crate::bare::{self, Bare};
 use crate::store::Scratch;
 use crate::table::{Row, Table, Target};
-use crate::turns::{count, in_turns};
+use crate::turns::{in_turns, median, since};
 use futures_lite::future::block_on;
 use samite::{Begin, Completion, NewStep, StepHandle, Writer};
+use samite_host::{Clock as _, SystemClock};
 use samite_model::{Error, Result};
 use serde_json::json;
 
 /// What a step puts out: as many bytes as the peers' steps do.
 const OUTPUT: usize = 100;
-/// Short turns: one that meets another's load on the disk is then no more than one of many.
 const ROUNDS: usize = 120;
 const STEPS: usize = 16;
 /// Enough for SQLite's log to have been folded and begun again, so that both write over a log that has its size.
@@ -24,16 +24,19 @@ pub(crate) struct Chain {
     open: Option<StepHandle>,
     next: usize,
     output: String,
+    /// How many seconds each step took.
+    pub(crate) took: Vec<f64>,
 }
 
 impl Chain {
     pub(crate) fn new(writer: Writer) -> Self {
-        Self { writer, open: None, next: 0, output: "x".repeat(OUTPUT) }
+        Self { writer, open: None, next: 0, output: "x".repeat(OUTPUT), took: Vec::new() }
     }
 
     /// Ends the open step and begins the next, so many times.
     pub(crate) async fn steps(&mut self, steps: usize) -> Result<()> {
         for _ in 0..steps {
+            let began = SystemClock.now();
             let new = NewStep::new(
                 format!("s{}", self.next),
                 "Bash",
@@ -51,6 +54,7 @@ impl Chain {
                 return Err(Error::internal("not_run", format!("step {} was not to be run", new.key)));
             };
             self.open = Some(handle);
+            self.took.push(since(began));
         }
         Ok(())
     }
@@ -68,12 +72,14 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     block_on(chain.steps(1))?;
     limit.steps(WARM)?;
     let rounds = ROUNDS.min(limit.left() / STEPS);
-    let (ours, other) = in_turns(rounds, |_| block_on(chain.steps(STEPS)), |_| limit.steps(STEPS))?;
-    let rate = |seconds: f64| count(STEPS) / seconds;
+    (chain.took, limit.took) = (Vec::new(), Vec::new());
+    in_turns(rounds, |_| block_on(chain.steps(STEPS)), |_| limit.steps(STEPS))?;
+    // The median step, since some of the syncs wait for what others write.
+    let (ours, other) = (median(&mut chain.took), median(&mut limit.took));
     table.row(&Row {
         name: &format!("steps, one session / bare SQLite ({:.0} B a step)", limit.bytes_a_step()),
-        ours: rate(ours),
-        other: rate(other),
+        ours: 1.0 / ours,
+        other: 1.0 / other,
         unit: "steps/s",
         ratio: other / ours,
         target: Target::AtLeast(0.85),

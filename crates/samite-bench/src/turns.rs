@@ -7,7 +7,12 @@ use samite_model::Result;
 pub(crate) fn seconds(act: impl FnOnce() -> Result<()>) -> Result<f64> {
     let began = SystemClock.now();
     act()?;
-    Ok(count(SystemClock.now().saturating_sub(began)) / 1e9)
+    Ok(since(began))
+}
+
+/// Seconds since a time of the clock.
+pub(crate) fn since(began: i64) -> f64 {
+    count(SystemClock.now().saturating_sub(began)) / 1e9
 }
 
 /// Medians of the seconds that two acts take in turns.
