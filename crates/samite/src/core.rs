@@ -183,9 +183,12 @@ impl Core {
         let name = |error: Error| error.context(format!("journal {journal}, seq {}", stored.seq));
         let mut blocks = Vec::new();
         let payload = match &stored.payload {
-            Some(sealed) => match self.0.keys.open_payload(&header, journal, sealed).map_err(name)?.body {
-                Body::Inline(payload) => Some(payload),
-                Body::Blocks(list) => {
+            Some(sealed) => match self.0.keys.open_payload(&header, journal, sealed).map(|opened| opened.body) {
+                // An erased owner's payload is as good as gone.
+                Err(error) if error.code() == "key_destroyed" => None,
+                Err(error) => return Err(name(error)),
+                Ok(Body::Inline(payload)) => Some(payload),
+                Ok(Body::Blocks(list)) => {
                     blocks = list;
                     if header.length <= LOADED {
                         let mut bytes = Vec::new();

@@ -6,7 +6,8 @@ use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
 use samite_model::{EntryId, EntryKind, Position, Result};
-use std::collections::{BTreeMap, HashMap};
+use samite_workspace::read_payload;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 const PAGE: usize = 512;
 
@@ -16,6 +17,11 @@ impl Core {
     /// # Errors
     /// `corrupt` naming the entry that cannot be read.
     pub(crate) async fn rebuild(&self, journal: &JournalState) -> Result<Generation> {
+        self.rebuild_noting(journal, &mut HashSet::new()).await
+    }
+
+    /// The same, with the seqs of erased entries, which make nothing any more.
+    async fn rebuild_noting(&self, journal: &JournalState, erased: &mut HashSet<u64>) -> Result<Generation> {
         let mut steps: HashMap<EntryId, OpenStep> = HashMap::new();
         let mut rows: Vec<(u64, NewRow)> = Vec::new();
         let mut registers: BTreeMap<(u16, [u8; 16]), Register> = BTreeMap::new();
@@ -26,7 +32,16 @@ impl Core {
             let Some(last) = page.last() else { break };
             from = last.seq + 1;
             for stored in &page {
-                let entry = self.open(journal.id, stored)?;
+                let mut entry = self.open(journal.id, stored)?;
+                if entry.payload.is_none() && !entry.blocks.is_empty() {
+                    let mut bytes = Vec::new();
+                    read_payload(&self.blocks(), entry.header.owner, &entry.blocks, &mut bytes)?;
+                    entry.payload = Some(bytes);
+                }
+                if entry.payload.is_none() {
+                    erased.insert(stored.seq);
+                    continue;
+                }
                 let mut projection = self.project(journal, &entry, &mut steps).await?;
                 if !entry.blocks.is_empty() {
                     projection.rows.push(views::large_payload());
@@ -47,7 +62,7 @@ impl Core {
         Ok(Generation { journal: journal.id, rows, registers: registers.into_values().collect(), head: journal.head })
     }
 
-    /// What one entry adds to the views. An erased entry adds nothing.
+    /// What one entry adds to the views.
     async fn project(
         &self,
         journal: &JournalState,
@@ -55,9 +70,6 @@ impl Core {
         steps: &mut HashMap<EntryId, OpenStep>,
     ) -> Result<Projection> {
         use EntryKind as K;
-        if entry.payload.is_none() {
-            return Ok(Projection::default());
-        }
         let family = self.hasher(entry.header.owner, journal.family);
         if entry.is_event() {
             let event = entry.event()?;
@@ -133,8 +145,10 @@ impl Core {
 
     /// Whether the stored views of a journal are those that its entries make.
     pub(crate) async fn views_agree(&self, journal: &JournalState) -> Result<bool> {
-        let mut expected = self.rebuild(journal).await?;
+        let mut erased = HashSet::new();
+        let mut expected = self.rebuild_noting(journal, &mut erased).await?;
         let (_, mut registers) = self.0.ledger.registers(journal.id).await?;
+        registers.retain(|register| !erased.contains(&register.seq));
         registers.sort_by_key(|register| (register.kind, register.hash));
         if registers != expected.registers {
             return Ok(false);
@@ -144,7 +158,7 @@ impl Core {
             let at = Position { journal: journal.id, seq: journal.head };
             let query = samite_ledger::RowQuery { at, kind, hashes: Vec::new(), limit: usize::MAX };
             for row in self.0.ledger.rows(query).await? {
-                if row.position.journal == journal.id {
+                if row.position.journal == journal.id && !erased.contains(&row.position.seq) {
                     stored.push((row.position.seq, NewRow { kind, hash: row.hash, value: row.value }));
                 }
             }

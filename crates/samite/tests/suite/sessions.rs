@@ -125,3 +125,23 @@ fn a_payload_too_large_for_its_journal_goes_to_blocks_and_what_is_repeated_is_st
         assert!(verified.stale_views.is_empty());
     });
 }
+
+#[test]
+fn a_store_verifies_after_an_owners_keys_are_destroyed() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        let writer = world.client.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        writer.append(NewEvent { dedupe: Some("one".into()), ..event("hello") }).await.unwrap();
+        let bob = world.client_of("bob");
+        let kept = bob.create_session(NewSession::default()).await.unwrap();
+        world.destroy_keys_of("ada").await;
+        let verified = world.store.verify(false, None).await.unwrap();
+        assert!(verified.findings.is_empty(), "{:?}", verified.findings);
+        assert!(verified.stale_views.is_empty(), "{:?}", verified.stale_views);
+        let entries = writer.read(ReadOptions::default()).await.unwrap().all().await.unwrap();
+        assert_eq!(entries[0].payload, None);
+        assert_eq!(writer.append(event("late")).await.unwrap_err().kind(), ErrorKind::Denied);
+        bob.session(kept.id).await.unwrap();
+    });
+}

@@ -5,7 +5,7 @@ use samite::{Backends, Client, NewEvent, Store};
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep, TestClock};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
-use samite_ledger::MemoryLedger;
+use samite_ledger::{Ledger, MemoryLedger};
 use samite_model::{EntryKind, Principal, Tenant};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -14,6 +14,8 @@ use tempfile::TempDir;
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) client: Client,
+    keys: Keyring,
+    ledger: Arc<MemoryLedger>,
     _directory: TempDir,
 }
 
@@ -50,16 +52,32 @@ impl World {
         let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
         let store = Store::new(Backends {
             ledger: ledger.clone(),
-            blocks: ledger,
+            blocks: ledger.clone(),
             packs: Arc::new(FilePackStore::open(directory.path()).unwrap()),
-            keys,
+            keys: keys.clone(),
             directory: None,
             caches: None,
             clock: Arc::new(SystemClock),
             random,
         });
         let client = run(store.client(principal("ada"))).unwrap();
-        Self { store, client, _directory: directory }
+        Self { store, client, keys, ledger, _directory: directory }
+    }
+
+    /// Destroys a person's keys, as an erasure does.
+    pub(crate) async fn destroy_keys_of(&self, user: &str) {
+        let owner = principal(user).owner().unwrap();
+        let subject = self.keys.subject(&owner).unwrap();
+        let doomed: Vec<_> = self
+            .keys
+            .live_keys()
+            .unwrap()
+            .into_iter()
+            .filter(|key| key.subject == subject.pseudonym)
+            .map(|key| key.key)
+            .collect();
+        self.ledger.destroy_keys(doomed).await.unwrap();
+        self.keys.destroy_subject(subject.pseudonym).unwrap();
     }
 
     /// The same store, seen by another person.
