@@ -244,6 +244,10 @@ pub struct WorkspaceInterval {
     pub branch: BranchId,
     /// The tree.
     pub root: BlockId,
+    /// What the directory is known to hold by the session's own doing, when that is not the tree: snapshots before and
+    /// after a restore also hold what others made, which the next restore must not take away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<BlockId>,
 }
 
 /// What a compaction summarises: the attributes of an event of that kind.

@@ -2,10 +2,12 @@
 
 use super::{DEFAULT_TREES_KEPT, ForkReport, LeftBehind};
 use crate::client::Client;
+use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled};
-use crate::step::StepRecord;
-use crate::views::{self, IndexHash, OpenStep, register, row};
+use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled, WorkspaceAttached};
+use crate::step::{NewStep, StepRecord, started};
+use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
+use data_encoding::HEXLOWER;
 use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, RowQuery};
 use samite_model::step::State;
 use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId, limits};
@@ -44,6 +46,17 @@ impl Client {
     /// `not_found` for an unknown session, branch or position; `conflict` (`journal_closed`) when the branch was
     /// deleted, or (`branch_key_exists`) when another fork has the key.
     pub async fn fork(&self, session: SessionId, options: ForkOptions) -> Result<ForkReport> {
+        self.fork_and_begin(session, options, None).await
+    }
+
+    /// Forks; a step that is given has started on the new branch in the same commit, by no writer: whoever becomes the
+    /// branch's writer finds it in doubt. A rewind hands the workspace over in that commit as well.
+    pub(crate) async fn fork_and_begin(
+        &self,
+        session: SessionId,
+        options: ForkOptions,
+        step: Option<&NewStep>,
+    ) -> Result<ForkReport> {
         if let Some(name) = &options.name {
             limits::check_name("a branch's name", name)?;
         }
@@ -88,20 +101,13 @@ impl Client {
                 required.push(Guard::Registers { journal: control.id, version });
                 let becomes = BranchCurrent { branch, previous, previous_trees_until: trees_until };
                 drafts.push(self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?);
+                drafts.extend(self.workspace_for(session, previous, branch).await?);
             }
             let control_entries = drafts
                 .into_iter()
                 .map(|draft| self.core.seal(control.id, &author, draft))
                 .collect::<Result<Vec<_>>>()?;
-            let mut appends = vec![Append { journal: control.id, entries: control_entries }];
-            if !open.is_empty() {
-                let draft = self.core.draft(
-                    EntryKind::STEPS_INHERITED,
-                    &views::inherited_payload(&open),
-                    views::steps_inherited(&open),
-                )?;
-                appends.push(Append { journal: branch, entries: vec![self.core.seal(branch, &author, draft)?] });
-            }
+            let first = self.first_entries(session, branch, &open, step)?;
             let journal = NewJournal {
                 id: branch,
                 family: session,
@@ -109,7 +115,15 @@ impl Client {
                 owner: self.subject.pseudonym,
                 parent: Some(at),
             };
-            let commit = Commit { guards: required, journals: vec![journal], appends, ..Commit::default() };
+            let mut commit = Commit { guards: required, journals: vec![journal], ..Commit::default() };
+            commit.appends.push(Append { journal: control.id, entries: control_entries });
+            if !first.is_empty() {
+                let entries = first
+                    .into_iter()
+                    .map(|draft| self.core.seal_into(branch, &author, draft, &mut commit))
+                    .collect::<Result<Vec<_>>>()?;
+                commit.appends.push(Append { journal: branch, entries });
+            }
             match self.core.0.ledger.commit(commit).await {
                 Ok(_) => {
                     let in_doubt = self.step_records(&open).await?;
@@ -120,11 +134,7 @@ impl Client {
                     let Some(key) = &forked.key else { return Err(error) };
                     let Some(first) = self.branch_by_key(session, key).await? else { return Err(error) };
                     if self.branch_state(session, first).await?.parent != Some(at) {
-                        return Err(Error::conflict(
-                            "branch_key_exists",
-                            format!("branch {} has this key and left elsewhere", first.short()),
-                        )
-                        .hint("use another key for another fork"));
+                        return Err(other_fork(first));
                     }
                     let in_doubt = self.step_records(&open).await?;
                     return Ok(ForkReport { branch: first, at, previous, left_behind, in_doubt, trees_until });
@@ -141,6 +151,42 @@ impl Client {
             }
         }
         Err(Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
+    }
+
+    /// What hands a branch's workspace over to another, when it has one.
+    async fn workspace_for(&self, session: SessionId, from: BranchId, to: BranchId) -> Result<Option<Draft>> {
+        let Some(workspace) = self.workspace_of_branch(session, from).await? else { return Ok(None) };
+        let attached = WorkspaceAttached {
+            workspace: workspace.id,
+            path: workspace.directory.to_string_lossy().into_owned(),
+            branch: to,
+        };
+        let views = views::workspace_attached(&attached);
+        self.core.draft(EntryKind::WORKSPACE_ATTACHED, &attached, views).map(Some)
+    }
+
+    /// What a new branch begins with: the steps that it inherits in doubt, and the one that it is made with.
+    fn first_entries(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        open: &[OpenStep],
+        step: Option<&NewStep>,
+    ) -> Result<Vec<Draft>> {
+        let mut first = Vec::new();
+        if !open.is_empty() {
+            let views = views::steps_inherited(open);
+            first.push(self.core.draft(EntryKind::STEPS_INHERITED, &views::inherited_payload(open), views)?);
+        }
+        if let Some(step) = step {
+            let family = self.core.hasher(self.subject.pseudonym, session);
+            let key = family.hash("idempotency", &[branch.as_bytes(), step.key.as_bytes()])?;
+            let started = started(step, 1, HEXLOWER.encode(&key));
+            let mut draft = self.core.draft(EntryKind::STEP_STARTED, &started, Projection::default())?;
+            draft.views = views::step_started(draft.id, 0, 1, &views::step_hashes(&family, &started)?);
+            first.push(draft);
+        }
+        Ok(first)
     }
 
     /// The branch that a caller knows by a key, if there is one.
@@ -264,6 +310,11 @@ impl Client {
         }
         Ok(records)
     }
+}
+
+fn other_fork(first: BranchId) -> Error {
+    let message = format!("branch {} has this key and left elsewhere", first.short());
+    Error::conflict("branch_key_exists", message).hint("use another key for another fork")
 }
 
 /// Whether a touched resource is outside the workspace.

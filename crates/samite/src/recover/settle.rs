@@ -1,8 +1,7 @@
 //! Carrying out a recovery decision.
 
 use super::{Assessment, Site};
-use crate::payload::SettledBy;
-use crate::step::{Outcome, Resolution, Settled};
+use crate::step::{Outcome, Settled};
 use crate::workspace::RESTORE;
 use crate::writer::Writer;
 use samite_model::Result;
@@ -57,19 +56,13 @@ impl Writer {
                 });
             }
             Decision::RunAgain if step.started.tool == RESTORE => {
-                let output = self.finish_cut_restore(&assessment.doubt).await?;
-                let happened = Resolution {
-                    what: Settled::Happened(output.clone()),
-                    by: SettledBy::Effect,
-                    evidence: None,
-                    note: None,
-                };
-                let position = self.resolve(step.id, &happened).await?;
+                let (resolution, position, ..) = self.finish_begun_restore(&assessment.doubt).await?;
+                let Settled::Happened(output) = resolution.what else { return Ok(settlement) };
                 settlement.outcome = Some(Outcome {
                     kind: OutcomeKind::Completed,
                     output,
                     position,
-                    settled: Some(SettledBy::Effect),
+                    settled: Some(resolution.by),
                     abandoned: false,
                     duration: None,
                 });

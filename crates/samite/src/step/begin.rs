@@ -356,7 +356,7 @@ impl Writer {
     }
 }
 
-fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
+pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
     StepStarted {
         key: new.key.clone(),
         tool: new.tool.clone(),

@@ -4,6 +4,8 @@ mod begin;
 mod finish;
 mod list;
 
+pub(crate) use begin::started;
+
 use crate::payload::{SettledBy, StepEnded, StepSettled, StepStarted};
 use crate::views::OpenStep;
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, State};

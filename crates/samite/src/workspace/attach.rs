@@ -138,17 +138,4 @@ impl Client {
         }
         Ok(workspaces)
     }
-
-    /// Moves a workspace from one branch to another, as a rewind in place does.
-    pub(crate) async fn hand_over_workspace(&self, session: SessionId, from: BranchId, to: BranchId) -> Result<()> {
-        let Some(workspace) = self.workspace_of_branch(session, from).await? else { return Ok(()) };
-        let control = self.control(session).await?;
-        let (version, _) = self.core.0.ledger.registers(control.id).await?;
-        let attached = WorkspaceAttached {
-            workspace: workspace.id,
-            path: workspace.directory.to_string_lossy().into_owned(),
-            branch: to,
-        };
-        self.move_workspace(control.id, version, &attached).await
-    }
 }

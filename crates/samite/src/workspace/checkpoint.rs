@@ -105,6 +105,15 @@ impl Writer {
     /// # Errors
     /// As [`Client::checkpoint`].
     pub async fn checkpoint(&self, options: CheckpointOptions) -> Result<Checkpoint> {
+        self.checkpoint_knowing(options, None).await
+    }
+
+    /// Takes a checkpoint beside a restore, after which the directory is known to hold another tree than the recorded.
+    pub(crate) async fn checkpoint_knowing(
+        &self,
+        options: CheckpointOptions,
+        known: Option<BlockId>,
+    ) -> Result<Checkpoint> {
         let workspace = self.workspace().await?.ok_or_else(|| {
             Error::not_found("no_workspace", format!("branch {} has no workspace", self.branch.short()))
                 .hint("attach one: `samite workspace attach SESSION DIR`")
@@ -134,7 +143,7 @@ impl Writer {
             environment,
             workspace_head: Some(self.core().journal(journal).await?.head),
         };
-        let interval = WorkspaceInterval { session: self.session, branch: self.branch, root: snapshot.root };
+        let interval = WorkspaceInterval { session: self.session, branch: self.branch, root: snapshot.root, known };
         let interval = self.core().draft(EntryKind::WORKSPACE_INTERVAL, &interval, Projection::default())?;
         let author = self.client.author(self.epoch);
         let interval = self.core().seal(journal, &author, interval)?;

@@ -103,7 +103,8 @@ impl Writer {
             return Ok(vec![workspace.directory.to_string_lossy().into_owned()]);
         }
         let label = Some(format!("before putting back step {}", step.started.key));
-        let safety = self.checkpoint(CheckpointOptions { label, no_environment: true }).await?;
+        let options_of_safety = CheckpointOptions { label, no_environment: true };
+        let safety = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
         options.base = Some(safety.root);
         options.within = tree_paths(within)?;
         let planned = plan_restore(&store, &workspace.directory, &options)?;

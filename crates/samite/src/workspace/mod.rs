@@ -7,6 +7,7 @@ mod checkpoint;
 mod contained;
 mod look;
 mod restore;
+mod rewind;
 
 pub use attach::WorkspaceInfo;
 pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};

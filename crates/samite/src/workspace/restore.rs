@@ -1,12 +1,12 @@
 //! Putting a workspace back to a checkpoint: in place as a step of its own, or into a directory of a fork.
 
-use super::checkpoint::CheckpointOptions;
+use super::WorkspaceInfo;
+use super::checkpoint::{Checkpoint, CheckpointOptions};
 use super::look::no_workspace;
-use crate::branch::{ForkOptions, ForkReport};
 use crate::client::Client;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{ForkReason, WorkspaceInterval};
-use crate::step::{Begin, Completion, InDoubt, NewStep, StepHandle};
+use crate::payload::{SettledBy, WorkspaceInterval};
+use crate::step::{Begin, Completion, InDoubt, NewStep, Resolution, Settled};
 use crate::writer::{Writer, WriterOptions};
 use data_encoding::HEXLOWER;
 use samite_host::files;
@@ -15,7 +15,6 @@ use samite_model::tree::{TreePath, diff};
 use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
 use samite_workspace::{PlannedRestore, RestoreOptions, RestoreReport, Tree, apply_restore, materialise, plan_restore};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The tool of a restore's own step.
@@ -47,9 +46,9 @@ pub struct Restored {
 
 /// A restore as its step's input: enough to go on after a crash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct RestoreInput {
+pub(super) struct RestoreInput {
     operation: String,
-    target: BlockId,
+    pub(super) target: BlockId,
     base: Option<BlockId>,
     within: Vec<String>,
     /// Paths in hexadecimal: a name may be no text, and names that look alike are not the same.
@@ -72,8 +71,7 @@ impl Client {
         let branch = self.or_current(session, branch).await?;
         let workspace = self.workspace_of_branch(session, branch).await?.ok_or_else(|| no_workspace(branch))?;
         let target = self.root_at(to).await?;
-        let head = self.head(session, branch).await?;
-        let base = self.tree_at(head).await?.map(|tree| tree.tree.root);
+        let base = self.known_tree(session, branch, &workspace).await?;
         let mut options = RestoreOptions::new([0; 16], self.subject.pseudonym, base, target);
         options.scan = self.core.scan_options(workspace.id, &workspace.directory)?;
         options.within = paths(&request.within)?;
@@ -82,12 +80,49 @@ impl Client {
         plan_restore(&self.core.blocks(), &workspace.directory, &options)
     }
 
-    /// Paths that other sessions in the same directory changed since a tree was recorded.
-    async fn others_paths(&self, session: SessionId, journal: JournalId, since: BlockId) -> Result<Vec<TreePath>> {
+    /// What a restore of a branch's workspace to a tree is to do.
+    pub(super) async fn restore_input(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        workspace: &WorkspaceInfo,
+        target: BlockId,
+        request: &RestoreRequest,
+    ) -> Result<RestoreInput> {
+        // Before anything is begun: a restore that cannot work leaves no step in doubt.
+        paths(&request.within)?;
+        let others = self.others_paths(session, JournalId(workspace.id.0), target).await?;
+        Ok(RestoreInput {
+            operation: self.core.entry_id()?.to_string(),
+            target,
+            base: self.known_tree(session, branch, workspace).await?,
+            within: request.within.clone(),
+            others: others.iter().map(|path| HEXLOWER.encode(path.as_bytes())).collect(),
+            force: request.force,
+        })
+    }
+
+    /// What a workspace's directory is known to hold by this session's doing, whichever of its branches did it.
+    pub(super) async fn known_tree(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        workspace: &WorkspaceInfo,
+    ) -> Result<Option<BlockId>> {
+        let intervals = self.intervals(JournalId(workspace.id.0)).await?;
+        if let Some(last) = intervals.iter().rfind(|interval| interval.session == session) {
+            return Ok(Some(last.known.unwrap_or(last.root)));
+        }
+        let head = self.head(session, branch).await?;
+        Ok(self.tree_at(head).await?.map(|tree| tree.tree.root))
+    }
+
+    /// The trees that were recorded of a workspace, in their order, of this principal's sessions.
+    async fn intervals(&self, journal: JournalId) -> Result<Vec<WorkspaceInterval>> {
         let Some(state) = self.core.0.ledger.journal(journal).await? else { return Ok(Vec::new()) };
         let at = Position { journal, seq: state.head };
         let options = ReadOptions { kinds: vec![EntryKind::WORKSPACE_INTERVAL], ..ReadOptions::default() };
-        let intervals: Vec<WorkspaceInterval> = Reader::new(self.core.clone(), at, options)
+        Reader::new(self.core.clone(), at, options)
             .await?
             .all()
             .await?
@@ -95,7 +130,17 @@ impl Client {
             // Trees of another person's sessions cannot be opened by this one.
             .filter(|entry| entry.header.owner == self.subject.pseudonym)
             .map(crate::log::Entry::json)
-            .collect::<Result<_>>()?;
+            .collect()
+    }
+
+    /// Paths that other sessions in the same directory changed since a tree was recorded.
+    pub(super) async fn others_paths(
+        &self,
+        session: SessionId,
+        journal: JournalId,
+        since: BlockId,
+    ) -> Result<Vec<TreePath>> {
+        let intervals = self.intervals(journal).await?;
         let start = intervals.iter().rposition(|interval| interval.root == since && interval.session == session);
         let store = self.core.blocks();
         let owner = self.subject.pseudonym;
@@ -138,41 +183,6 @@ impl Client {
         restored
     }
 
-    /// Goes back: a fork at a position becomes current, takes the workspace over, and puts it back to the last
-    /// checkpoint there. The discarded tail stays and is listed.
-    ///
-    /// # Errors
-    /// `conflict` (`lease_held`) while a writer holds the current branch and lives; as [`Client::fork`] and [`Client::restore`].
-    pub async fn rewind(
-        &self,
-        session: SessionId,
-        options: ForkOptions,
-        writer: WriterOptions,
-        request: &RestoreRequest,
-    ) -> Result<(ForkReport, Option<Restored>)> {
-        let current = self.current_branch(session).await?;
-        self.refuse_if_held(current, &writer).await?;
-        let report = self.fork(session, ForkOptions { reason: ForkReason::Rewind, ..options }).await?;
-        let Some(workspace) = self.workspace_of_branch(session, report.previous).await? else {
-            return Ok((report, None));
-        };
-        // The last tree of the line that is left is what the directory is known to hold.
-        let head = self.head(session, report.previous).await?;
-        let base = self.tree_at(head).await?.map(|tree| tree.tree.root);
-        self.hand_over_workspace(session, report.previous, report.branch).await?;
-        let Some(from) = self.tree_at(report.at).await? else { return Ok((report, None)) };
-        if !files::exists(&workspace.directory)? {
-            return Ok((report, None));
-        }
-        let short = writer.id.is_none();
-        let writer = self.writer(session, Some(report.branch), writer).await?;
-        let restored = writer.restore_from(base, from.position, from.tree.root, request).await;
-        if short {
-            writer.release().await?;
-        }
-        Ok((report, Some(restored?)))
-    }
-
     /// Makes the workspace of a fork: the last tree at its fork point, in a directory of its own.
     ///
     /// # Errors
@@ -202,57 +212,47 @@ impl Client {
     }
 }
 
+impl RestoreInput {
+    pub(super) fn step(&self) -> Result<NewStep> {
+        Ok(NewStep {
+            effect: Effect::Contained { within: self.within.clone() },
+            ..NewStep::new(format!("restore {}", self.operation), TOOL, crate::core::to_value(self)?)
+        })
+    }
+}
+
 impl Writer {
     async fn restore(&self, from: Position, target: BlockId, request: &RestoreRequest) -> Result<Restored> {
-        let base = self.last_tree().await?.map(|tree| tree.tree.root);
-        self.restore_from(base, from, target, request).await
-    }
-
-    async fn restore_from(
-        &self,
-        base: Option<BlockId>,
-        from: Position,
-        target: BlockId,
-        request: &RestoreRequest,
-    ) -> Result<Restored> {
         let workspace = self.workspace().await?.ok_or_else(|| no_workspace(self.branch))?;
-        let others = self.client.others_paths(self.session, JournalId(workspace.id.0), target).await?;
-        let label = Some("before a restore".to_owned());
-        let safety = self.checkpoint(CheckpointOptions { label, no_environment: true }).await?;
-        let operation = self.core().entry_id()?;
-        let input = RestoreInput {
-            operation: operation.to_string(),
-            target,
-            base,
-            within: request.within.clone(),
-            others: others.iter().map(|path| HEXLOWER.encode(path.as_bytes())).collect(),
-            force: request.force,
-        };
-        let step = NewStep {
-            effect: Effect::Contained { within: request.within.clone() },
-            tree: Some(safety.root),
-            ..NewStep::new(format!("restore {operation}"), TOOL, crate::core::to_value(&input)?)
-        };
+        let input = self.client.restore_input(self.session, self.branch, &workspace, target, request).await?;
+        let safety = self.safety_snapshot(&input).await?;
+        let step = NewStep { tree: Some(safety.root), ..input.step()? };
         let handle = match self.begin(&step).await? {
             Begin::Run(handle) => handle,
-            Begin::InDoubt(doubt) => return Err(in_doubt(&doubt)),
+            Begin::InDoubt(doubt) => return Err(in_doubt(&doubt.step.started.key, doubt.step.start)),
             Begin::Replay(_) | Begin::Busy(_) => {
                 return Err(Error::conflict("restore_busy", "another restore of this workspace is under way"));
             }
         };
         samite_host::kill_point("restore.begun");
         let report = self.apply(&workspace, &input)?;
-        self.finish_restore(&handle, &report).await?;
+        samite_host::kill_point("restore.before_outcome");
+        self.finish(&handle, &Completion::completed(crate::core::to_value(&report)?)).await?;
+        self.after_restore(&input).await?;
         Ok(Restored { directory: workspace.directory, target, from, safety: Some(safety.position), report })
     }
 
-    async fn finish_restore(&self, handle: &StepHandle, report: &RestoreReport) -> Result<()> {
-        samite_host::kill_point("restore.before_outcome");
-        let output = crate::core::to_value(report)?;
-        self.finish(handle, &Completion::completed(output)).await?;
+    /// Keeps what is there before a restore. The directory is still known to hold only what it was.
+    async fn safety_snapshot(&self, input: &RestoreInput) -> Result<Checkpoint> {
+        let label = Some("before a restore".to_owned());
+        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true }, input.base).await
+    }
+
+    /// Records what is there after a restore. What it kept is not known to be of the session's doing.
+    async fn after_restore(&self, input: &RestoreInput) -> Result<()> {
         let label = Some("after a restore".to_owned());
-        self.checkpoint(CheckpointOptions { label, no_environment: true }).await?;
-        Ok(())
+        let known = input.within.is_empty().then_some(input.target);
+        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true }, known).await.map(|_| ())
     }
 
     fn apply(&self, workspace: &super::WorkspaceInfo, input: &RestoreInput) -> Result<RestoreReport> {
@@ -267,29 +267,44 @@ impl Writer {
         apply_restore(&store, &workspace.directory, planned, &options)
     }
 
-    /// Rolls a restore that was cut off forward: what is equal to its target is done, what is as before is put back,
-    /// and the rest is kept and listed.
-    pub(crate) async fn finish_cut_restore(&self, doubt: &InDoubt) -> Result<Value> {
+    /// Rolls a restore that was begun forward, and records that: what is equal to its target is done, what is as before
+    /// is put back, and the rest is kept and listed. Also returns the safety snapshot, when it had none yet.
+    pub(crate) async fn finish_begun_restore(
+        &self,
+        doubt: &InDoubt,
+    ) -> Result<(Resolution, Position, RestoreReport, Option<Position>)> {
         let input: RestoreInput = serde_json::from_value(doubt.step.started.input.clone()).map_err(|error| {
             Error::corrupt("bad_payload", "a restore's step does not say what it restores").because(error)
         })?;
         let workspace = self.workspace().await?.ok_or_else(|| no_workspace(self.branch))?;
-        if !files::exists(&workspace.directory)? {
+        let mut safety = None;
+        let report = if files::exists(&workspace.directory)? {
+            if doubt.step.started.tree.is_none() {
+                safety = Some(self.safety_snapshot(&input).await?.position);
+            }
+            samite_host::kill_point("restore.resumed");
+            self.apply(&workspace, &input)?
+        } else {
             let operation: samite_model::EntryId = input.operation.parse()?;
             let mut options = RestoreOptions::new(operation.0, self.client.subject.pseudonym, None, input.target);
             options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
-            return crate::core::to_value(&materialise(&self.core().blocks(), &workspace.directory, &options)?);
-        }
-        crate::core::to_value(&self.apply(&workspace, &input)?)
+            materialise(&self.core().blocks(), &workspace.directory, &options)?
+        };
+        let resolution = Resolution {
+            what: Settled::Happened(crate::core::to_value(&report)?),
+            by: SettledBy::Effect,
+            evidence: None,
+            note: None,
+        };
+        let position = self.resolve(doubt.step.id, &resolution).await?;
+        self.after_restore(&input).await?;
+        Ok((resolution, position, report, safety))
     }
 }
 
-fn in_doubt(doubt: &InDoubt) -> Error {
-    Error::conflict(
-        "step_in_doubt",
-        format!("step {:?} (seq {}) is in doubt", doubt.step.started.key, doubt.step.start.seq),
-    )
-    .hint("run `samite recover SESSION` first")
+pub(super) fn in_doubt(key: &str, start: Position) -> Error {
+    Error::conflict("step_in_doubt", format!("step {key:?} (seq {}) is in doubt", start.seq))
+        .hint("run `samite recover SESSION` first")
 }
 
 fn paths(texts: &[String]) -> Result<Vec<TreePath>> {
