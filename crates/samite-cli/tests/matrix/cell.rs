@@ -20,6 +20,11 @@ impl Point {
             Self::Gate(name) => name,
         }
     }
+
+    /// Whether the same act passes it at one time and not at another.
+    pub(crate) fn may_be_missed(&self) -> bool {
+        self.name().starts_with("files.atomic.")
+    }
 }
 
 /// Who is killed.

@@ -112,12 +112,14 @@ fn cells(scenario: &Arc<dyn Scenario>, passed: &[String]) -> Vec<Cell> {
     let mut times: HashMap<&str, usize> = HashMap::new();
     let mut points: Vec<(Point, Vec<Victim>)> = Vec::new();
     let mut is_supervised = false;
-    for name in passed {
+    // Before the last of these, a supervisor was only made ready and let go again, because a doubt had to be settled.
+    let ready = passed.iter().rposition(|name| name == "step.before_begin");
+    for (index, name) in passed.iter().enumerate() {
         let time = times.entry(name).or_default();
         *time += 1;
-        // From here to the outcome the command's supervisor lives.
-        is_supervised |= name == "step.before_begin";
-        is_supervised &= name != "step.before_outcome";
+        // From here the supervisor lives; once the command may have ended, the gates are where it is killed.
+        is_supervised |= Some(index) == ready;
+        is_supervised &= name != "step.after_go";
         let mut victims = vec![Victim::Samite, Victim::Group];
         if is_supervised && scenario.is_supervised() {
             victims.extend([Victim::Supervisor, Victim::Both]);

@@ -37,9 +37,8 @@ pub(crate) fn pairwise(mut cells: Vec<Cell>, seed: u64) -> Vec<Cell> {
                 (0, scenario.clone(), point.clone()),
                 (1, scenario.clone(), victim.clone()),
                 (2, scenario, call.clone()),
-                (3, point.clone(), victim.clone()),
-                (4, point, call.clone()),
-                (5, victim, call),
+                (3, point, victim.clone()),
+                (4, victim, call),
             ];
             pairs.into_iter().filter(|pair| seen.insert(pair.clone())).count() > 0
         })
