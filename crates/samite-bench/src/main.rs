@@ -15,6 +15,7 @@ mod table;
 mod together;
 mod transcripts;
 mod turns;
+mod workspace;
 
 use clap::{Parser, ValueEnum};
 use samite_model::Result;
@@ -36,6 +37,9 @@ struct Arguments {
     /// The data and peers to measure with.
     #[arg(long, env = "SAMITE_SHARED", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"))]
     shared: PathBuf,
+    /// The workspace to measure; made by the generator beside the repository without.
+    #[arg(long)]
+    workspace: Option<PathBuf>,
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
@@ -59,12 +63,15 @@ enum Part {
     Reading,
     /// 500 forks of a session of 64 MB.
     Forks,
+    /// Snapshots and restores of a workspace of 59,261 files; takes some minutes, and restic for two of its rows.
+    Workspace,
 }
 
 /// What every part works with.
 struct Bench {
     scratch: PathBuf,
     shared: PathBuf,
+    workspace: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -79,7 +86,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let bench = Bench { scratch: arguments.scratch.clone(), shared: arguments.shared.clone() };
+    let bench = Bench {
+        scratch: arguments.scratch.clone(),
+        shared: arguments.shared.clone(),
+        workspace: arguments.workspace.clone(),
+    };
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count);
     }
@@ -98,6 +109,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             Part::Transcripts => transcripts::measure(&bench, &mut table),
             Part::Reading => reading::measure(&bench, &mut table),
             Part::Forks => forks::measure(&bench, &mut table),
+            Part::Workspace => workspace::measure(&bench, &mut table),
         };
         if let Err(error) = measured {
             table.skip(&format!("{error}"));

@@ -11,6 +11,7 @@ use samite::{NewEvent, ReadOptions};
 use samite_keys::Keyring;
 use samite_model::{BranchId, EntryKind, Error, Header, Result};
 use serde_json::json;
+use std::fmt::Write as _;
 use std::path::Path;
 
 const ENTRIES: usize = 10_000;
@@ -22,7 +23,8 @@ fn message(place: usize) -> NewEvent {
     let mut lines = String::new();
     for line in 0..12 {
         let word = place.wrapping_mul(31).wrapping_add(line * 7919).wrapping_mul(2_654_435_761) % 1_000_003;
-        lines.push_str(&format!("{:>5}  let value_{word} = table.get({});\n", line + place % 400, word % 997));
+        // Writing to a string does not fail.
+        let _ = writeln!(lines, "{:>5}  let value_{word} = table.get({});", line + place % 400, word % 997);
     }
     let body = json!({
         "type": "user",

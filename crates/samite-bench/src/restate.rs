@@ -127,7 +127,9 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         one.took.clear();
         block_on(one.steps(STEPS))?;
         ours_one.push(1.0 / median(&mut one.took));
-        many.iter_mut().for_each(|chain| chain.took.clear());
+        for chain in &mut many {
+            chain.took.clear();
+        }
         sessions::steps(&mut many, STEPS_EACH)?;
         let mut took: Vec<f64> = many.iter().flat_map(|chain| chain.took.iter().copied()).collect();
         ours_many.push(count(SESSIONS) / median(&mut took));

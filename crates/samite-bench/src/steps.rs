@@ -36,7 +36,7 @@ impl Chain {
     /// Ends the open step and begins the next, so many times.
     pub(crate) async fn steps(&mut self, steps: usize) -> Result<()> {
         for _ in 0..steps {
-            let began = SystemClock.now();
+            let start = SystemClock.now();
             let new = NewStep::new(
                 format!("s{}", self.next),
                 "Bash",
@@ -54,7 +54,7 @@ impl Chain {
                 return Err(Error::internal("not_run", format!("step {} was not to be run", new.key)));
             };
             self.open = Some(handle);
-            self.took.push(since(began));
+            self.took.push(since(start));
         }
         Ok(())
     }
