@@ -6,12 +6,11 @@ use crate::embedded::Embedded;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::TreeRecorded;
 use crate::session::SessionInfo;
-use crate::views::register;
-use samite_ledger::{BlockIndex, Ledger, Statistics};
-use samite_model::{EntryKind, Position, Result};
+use samite_ledger::{BlockIndex, Statistics};
+use samite_model::{EntryKind, Error, Position, Result};
 
 /// What a store holds.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct StoreStatus {
     /// The ledger's sizes.
     pub ledger: Statistics,
@@ -21,6 +20,8 @@ pub struct StoreStatus {
     pub pack_bytes: u64,
     /// The sessions that the principal may see.
     pub sessions: Vec<SessionStatus>,
+    /// Sessions that cannot be read, and why: none is hidden.
+    pub unreadable: Vec<Error>,
 }
 
 /// What a session holds.
@@ -43,8 +44,6 @@ pub struct BranchStatus {
     pub log_bytes: u64,
     /// The bytes that its own checkpoints added when they were taken.
     pub tree_bytes: u64,
-    /// Steps without an outcome: running, or in doubt.
-    pub open_steps: usize,
 }
 
 impl BranchStatus {
@@ -62,26 +61,41 @@ impl Embedded {
     pub async fn status(&self, client: &Client) -> Result<StoreStatus> {
         let packs = self.ledger().packs().await?;
         let mut sessions = Vec::new();
+        let mut unreadable = Vec::new();
         for session in client.sessions().await? {
-            let session = session?;
-            let mut branches = Vec::new();
-            for branch in client.branches(session.id).await? {
-                branches.push(self.branch_status(client, branch).await?);
+            let status = match session {
+                Ok(session) => self.session_status(client, session).await,
+                Err(error) => Err(error),
+            };
+            match status {
+                Ok(status) => sessions.push(status),
+                Err(error) => unreadable.push(error),
             }
-            sessions.push(SessionStatus { session, branches });
         }
         Ok(StoreStatus {
             ledger: self.ledger().statistics().await?,
             packs: packs.len(),
             pack_bytes: packs.iter().map(|pack| pack.size).sum(),
             sessions,
+            unreadable,
         })
+    }
+
+    async fn session_status(&self, client: &Client, session: SessionInfo) -> Result<SessionStatus> {
+        let name = session.id;
+        let read = async {
+            let mut branches = Vec::new();
+            for branch in client.branches(session.id).await? {
+                branches.push(self.branch_status(client, branch).await?);
+            }
+            Ok(SessionStatus { session, branches })
+        };
+        read.await.map_err(|error: Error| error.context(format!("session {name}")))
     }
 
     async fn branch_status(&self, client: &Client, branch: Branch) -> Result<BranchStatus> {
         let fork = branch.forked_at.map_or(0, |at| at.seq);
         let size = self.ledger().journal_size(branch.id, fork).await?;
-        let (_, registers) = self.ledger().registers(branch.id).await?;
         let mut tree_bytes = 0;
         if branch.head > fork {
             let options = ReadOptions { from: fork + 1, kinds: vec![EntryKind::TREE], ..ReadOptions::default() };
@@ -91,12 +105,6 @@ impl Embedded {
                 tree_bytes += tree.report.get("new_bytes").and_then(serde_json::Value::as_u64).unwrap_or(0);
             }
         }
-        Ok(BranchStatus {
-            entries: size.entries,
-            log_bytes: size.bytes,
-            tree_bytes,
-            open_steps: registers.iter().filter(|entry| entry.kind == register::OPEN_STEP).count(),
-            branch,
-        })
+        Ok(BranchStatus { entries: size.entries, log_bytes: size.bytes, tree_bytes, branch })
     }
 }

@@ -28,6 +28,8 @@ struct Held {
     entries: u64,
     blocks: u64,
     sessions: Vec<Session>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -55,7 +57,7 @@ impl Session {
                 .branches
                 .iter()
                 .map(|branch| Branch {
-                    shape: BranchShape::new(&branch.branch, branch.open_steps as u64),
+                    shape: BranchShape::new(&branch.branch),
                     entries: branch.entries,
                     log_bytes: branch.log_bytes,
                     tree_bytes: branch.tree_bytes,
@@ -74,6 +76,9 @@ impl Answer for Held {
             ("blocks", format!("{}, {} in {}", self.blocks, count(self.packs as u64, "pack"), bytes(self.pack_bytes))),
             ("sessions", self.sessions.len().to_string()),
         ]);
+        for why in &self.unreadable {
+            page.styled(Style::Care, format!("unreadable: {why}"));
+        }
         let open: u64 = self.branches().map(|(_, branch)| branch.shape.open_steps).sum();
         if open > 0 {
             page.styled(Style::Care, format!("{} without an outcome: `samite recover SESSION`", count(open, "step")));
@@ -129,6 +134,7 @@ impl Status {
             entries: status.ledger.entries,
             blocks: status.ledger.blocks,
             sessions: status.sessions.iter().map(Session::new).collect(),
+            unreadable: status.unreadable.iter().map(ToString::to_string).collect(),
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -3,7 +3,6 @@
 use crate::printer::words::{day, rfc3339};
 use samite::payload::ForkReason;
 use samite::{Branch, Client, Lifetime};
-use samite_model::step::State;
 use samite_model::{Position, Result, SessionId};
 use serde::Serialize;
 
@@ -29,7 +28,7 @@ pub(crate) struct BranchShape {
 
 impl BranchShape {
     /// The shape of a branch with so many steps that have no outcome.
-    pub(crate) fn new(branch: &Branch, open_steps: u64) -> Self {
+    pub(crate) fn new(branch: &Branch) -> Self {
         let (trees, until) = match branch.lifetime {
             Lifetime::Current => ("current", None),
             Lifetime::Kept => ("kept", None),
@@ -45,7 +44,7 @@ impl BranchShape {
             head: branch.head,
             trees,
             trees_until: until.map(rfc3339),
-            open_steps,
+            open_steps: branch.open_steps as u64,
             deleted: branch.deleted,
             until,
         }
@@ -77,20 +76,10 @@ impl BranchShape {
     }
 }
 
-/// The branches of a session, each with how many of its steps have no outcome.
+/// The branches of a session.
 ///
 /// # Errors
-/// As [`Client::branches`] and [`Client::steps`].
+/// As [`Client::branches`].
 pub(crate) async fn branches(client: &Client, session: SessionId) -> Result<Vec<BranchShape>> {
-    let mut shapes = Vec::new();
-    for branch in client.branches(session).await? {
-        let open = if branch.deleted {
-            0
-        } else {
-            let steps = client.steps(session, Some(branch.id)).await?;
-            steps.iter().filter(|step| matches!(step.state, State::Started | State::InDoubt)).count() as u64
-        };
-        shapes.push(BranchShape::new(&branch, open));
-    }
-    Ok(shapes)
+    Ok(client.branches(session).await?.iter().map(BranchShape::new).collect())
 }

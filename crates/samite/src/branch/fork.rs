@@ -113,7 +113,8 @@ impl Client {
                 family: session,
                 kind: JournalKind::Branch,
                 owner: self.subject.pseudonym,
-                parent: Some(at),
+                // Before any entry there is nothing to inherit.
+                parent: (at.seq > 0).then_some(at),
             };
             let mut commit = Commit { guards: required, journals: vec![journal], ..Commit::default() };
             commit.appends.push(Append { journal: control.id, entries: control_entries });

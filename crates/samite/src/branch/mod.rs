@@ -48,6 +48,8 @@ pub struct Branch {
     pub lifetime: Lifetime,
     /// Whether it was deleted.
     pub deleted: bool,
+    /// How many of its steps have no outcome: they run, or are in doubt.
+    pub open_steps: usize,
 }
 
 /// A step after a fork point that touched something outside, which a fork cannot undo.
@@ -86,24 +88,30 @@ impl Client {
         let forks = self.forks(&control).await?;
         let lifetimes = self.lifetimes(&control).await?;
         let states = self.core.0.ledger.journals(branches_of(session)).await?;
-        Ok(states
-            .into_iter()
-            .map(|state| {
-                let lifetime = lifetimes.get(&state.id).copied().unwrap_or(Lifetime::Kept);
-                let (forked, time) =
-                    forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
-                Branch {
-                    id: state.id,
-                    name: forked.and_then(|fork| fork.name.clone()),
-                    forked_at: state.parent,
-                    reason: forked.map(|fork| fork.reason),
-                    forked_at_time: time,
-                    head: state.head,
-                    lifetime,
-                    deleted: state.status == JournalStatus::Deleted,
-                }
-            })
-            .collect())
+        let mut branches = Vec::with_capacity(states.len());
+        for state in states {
+            let lifetime = lifetimes.get(&state.id).copied().unwrap_or(Lifetime::Kept);
+            let (forked, time) = forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
+            // Registers count their changes: where there was none, nothing is open.
+            let open_steps = if state.registers == 0 {
+                0
+            } else {
+                let (_, registers) = self.core.0.ledger.registers(state.id).await?;
+                registers.iter().filter(|entry| entry.kind == register::OPEN_STEP).count()
+            };
+            branches.push(Branch {
+                id: state.id,
+                name: forked.and_then(|fork| fork.name.clone()),
+                forked_at: state.parent.or_else(|| forked.map(|fork| fork.at)),
+                reason: forked.map(|fork| fork.reason),
+                forked_at_time: time,
+                head: state.head,
+                lifetime,
+                deleted: state.status == JournalStatus::Deleted,
+                open_steps,
+            });
+        }
+        Ok(branches)
     }
 
     /// How long the branches of a session keep their trees; one that is not named keeps them for ever.

@@ -7,7 +7,7 @@ use crate::step::{Begin, Completion, NewStep, Outcome, StepHandle, StepRecord};
 use crate::writer::{NewEvent, Writer, WriterOptions};
 use data_encoding::BASE64;
 use samite_host::files;
-use samite_host::supervise::{Capture, End, Exit, Finished, Output, SuperviseOptions, Supervised, spawn};
+use samite_host::supervise::{Capture, End, Exit, Finished, Output, Stopper, SuperviseOptions, Supervised, spawn};
 use samite_model::step::{Effect, OutcomeKind};
 use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::io::{Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// An output's bytes that are kept at most: 1 GiB.
 const SPILL: u64 = 1 << 30;
@@ -35,6 +36,18 @@ pub struct RunStep {
     pub echo: bool,
     /// A non-zero exit may run again.
     pub retry: bool,
+    /// Is handed what stops the command, once it runs.
+    pub on_start: Option<OnStart>,
+}
+
+/// Takes what stops a running command: its end is then recorded like any other.
+#[derive(Clone)]
+pub struct OnStart(pub Arc<dyn Fn(Stopper) + Send + Sync>);
+
+impl std::fmt::Debug for OnStart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnStart")
+    }
 }
 
 /// What came of it.
@@ -182,7 +195,7 @@ impl Writer {
             let (begun, supervised) = self.begin_supervised(run, site).await?;
             let doubt = match (begun, supervised) {
                 (Begin::Run(handle), Some(supervised)) => {
-                    let outcome = self.carry_out(&handle, supervised, run.retry).await?;
+                    let outcome = self.carry_out(&handle, supervised, run).await?;
                     return Ok(Ran::Ended { outcome, replayed: false, settled });
                 }
                 (Begin::Run(handle), None) => {
@@ -277,7 +290,7 @@ impl Writer {
         &self,
         handle: &StepHandle,
         (mut supervised, _): (Supervised, String),
-        retry: bool,
+        run: &RunStep,
     ) -> Result<Outcome> {
         if let Err(error) = supervised.go() {
             // Nothing was started, so there is no doubt.
@@ -285,13 +298,16 @@ impl Writer {
             return Err(error);
         }
         samite_host::kill_point("step.after_go");
+        if let Some(OnStart(hand_out)) = &run.on_start {
+            hand_out(supervised.stopper()?);
+        }
         let mut finished = supervised.wait()?;
         samite_host::kill_point("step.before_outcome");
         let whole = [
             self.keep_output(handle, "stdout", &mut finished.stdout).await?,
             self.keep_output(handle, "stderr", &mut finished.stderr).await?,
         ];
-        let Some(completion) = completion(&finished, whole, retry) else {
+        let Some(completion) = completion(&finished, whole, run.retry) else {
             return Err(Error::unavailable(
                 "supervisor_lost",
                 format!("the supervisor of step {:?} died, so how far its command came is not known", handle.key),
@@ -338,7 +354,7 @@ impl Writer {
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
         let handle = self.run_again(step.id, &assessment.did_not(), None, process).await?;
-        self.carry_out(&handle, (supervised, life), run.retry).await.map(Some)
+        self.carry_out(&handle, (supervised, life), run).await.map(Some)
     }
 }
 

@@ -143,3 +143,23 @@ fn a_deleted_branch_keeps_what_its_forks_inherit() {
         assert_eq!(writer_side.append(event("e")).await.unwrap_err().kind(), ErrorKind::Conflict);
     });
 }
+
+#[test]
+fn a_fork_before_any_entry_begins_anew() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap();
+        writer(&world, session.id, None).await.append(event("a")).await.unwrap();
+        let rewind = ForkOptions { seq: Some(0), reason: ForkReason::Rewind, ..Default::default() };
+        let report = world.client.fork(session.id, rewind).await.unwrap();
+        assert_eq!((report.at.journal, report.at.seq), (session.current, 0));
+        assert!(bodies(&world, session.id, None).await.is_empty());
+        let anew = writer(&world, session.id, None).await;
+        assert_eq!(anew.append(event("b")).await.unwrap().position.seq, 1);
+        let second = world.client.fork(session.id, ForkOptions { seq: Some(0), ..Default::default() }).await.unwrap();
+        assert!(bodies(&world, session.id, Some(second.branch)).await.is_empty());
+        let branches = world.client.branches(session.id).await.unwrap();
+        assert_eq!(branches[1].forked_at, Some(report.at));
+        assert!(world.store.verify(false, None).await.unwrap().findings.is_empty());
+    });
+}

@@ -5,15 +5,18 @@ use crate::reference::Reference;
 use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
 use crate::surface::{Access, Surface, program, site};
 use clap::Args;
-use samite::run::{Captured, CommandOutput, Ran, RunStep};
+use samite::run::{Captured, CommandOutput, OnStart, Ran, RunStep};
 use samite::syntax::{parse_effect, parse_probe, parse_target};
 use samite::{Client, NewStep, Outcome, ReadOptions};
 use samite_model::step::{Effect, OutcomeKind};
 use samite_model::{BranchId, Error, Result, SessionId};
 use serde::Serialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Run a command as a step: once, whatever crashes
 ///
@@ -126,6 +129,7 @@ impl Run {
             program: program()?,
             echo: !surface.printer.is_json(),
             retry: self.retry,
+            on_start: Some(stop_on_signals()),
         };
         let key = run.step.key.clone();
         let ran = client.run_step(found.session, found.branch, surface.writer_options()?, run, &site).await?;
@@ -175,6 +179,19 @@ impl Run {
             }
         }
     }
+}
+
+/// Ctrl-C and SIGTERM end the command, whose end is then recorded like any other.
+fn stop_on_signals() -> OnStart {
+    OnStart(Arc::new(|stopper| {
+        if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+            std::thread::spawn(move || {
+                for _ in signals.forever() {
+                    stopper.stop();
+                }
+            });
+        }
+    }))
 }
 
 fn answer(surface: &Surface, answered: &Answered, outcome: &Outcome) -> Result<ExitCode> {
