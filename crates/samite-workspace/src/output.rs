@@ -6,7 +6,7 @@ use futures_lite::future::block_on;
 use samite_blocks::{PackWriter, TARGET_SIZE, WrittenPack};
 use samite_host::kill_point;
 use samite_ledger::{BlockPlace, NewBlock, NewPack, Pin};
-use samite_model::{BlockId, PackId, PinId, Pseudonym, Result};
+use samite_model::{BlockId, Error, PackId, PinId, Pseudonym, Result};
 
 /// New blocks of less than this in total are kept in the ledger, in the transaction that refers to them.
 pub const INLINE_LIMIT: usize = 256 << 10;
@@ -38,10 +38,22 @@ impl<'a> LivePin<'a> {
     }
 
     /// Records the pin with a new expiry.
+    ///
+    /// # Errors
+    /// `conflict` (`pin_lapsed`) when it had lapsed by then: what it kept may be gone.
     pub(crate) fn record(&mut self) -> Result<()> {
+        let lapses = self.pin.expires;
         self.pin.expires = self.store.clock.now().saturating_add(PIN_TIME);
         block_on(self.store.index.pin(self.pin.clone()))?;
         self.recorded = self.pin.packs.len();
+        // Looked at after it is recorded: then it was so before its time was over, and no collection had dropped it.
+        if lapses > 0 && self.store.clock.now() >= lapses {
+            let id = self.pin.id;
+            block_on(self.store.index.unpin(id))?;
+            return Err(
+                Error::conflict("pin_lapsed", format!("pin {id} lapsed before it was renewed")).hint("try again")
+            );
+        }
         Ok(())
     }
 

@@ -75,7 +75,10 @@ impl Client {
     pub async fn collect(&self) -> Result<Collected> {
         for _ in 0..ROUNDS {
             let store = self.core.blocks();
-            let beginning = begin_collection(&store)?;
+            let beginning = match begin_collection(&store) {
+                Err(error) if error.code() == "pin_live" => continue,
+                other => other?,
+            };
             let roots = self.roots().await?;
             match collect(&store, &beginning, &roots.keep, roots.heads, &CollectOptions::default()) {
                 Ok(collected) => {

@@ -81,16 +81,31 @@ pub struct Beginning {
     at: i64,
 }
 
-/// Begins a collection. Roots and heads are to be read after this returns: then a writer that committed too late for
-/// the roots is one that the collection sees by its mark.
+/// How often the pins are read again because another was recorded meanwhile.
+const ROUNDS: usize = 10;
+
+/// Begins a collection, and drops pins that have lapsed: their writers can no longer commit. Roots and heads are to be
+/// read after this returns: then a writer that committed too late for the roots is one that the collection sees by its
+/// mark.
 ///
 /// # Errors
-/// Those of the index and of the pack store.
+/// `conflict` (`pin_live`) when writers kept beginning; those of the index and of the pack store.
 pub fn begin_collection(store: &Store) -> Result<Beginning> {
     // In this order: a file that is listed had its pin before it was there.
     let files = block_on(store.packs.list())?;
-    let at = store.clock.now();
-    Ok(Beginning { pins: block_on(store.index.pins(at))?, files, at })
+    let mut round = 0;
+    loop {
+        let at = store.clock.now();
+        let pins = block_on(store.index.pins(at))?;
+        // As long as a pin is recorded, its writer commits, even if it has lapsed: the files of those that are not among
+        // the pins could not be told from litter.
+        let seen_pins = pins.iter().map(|pin| pin.id).collect();
+        match block_on(store.index.collect(Collection { seen_pins, now: at, ..Collection::default() })) {
+            Ok(()) => return Ok(Beginning { pins, files, at }),
+            Err(error) if error.code() == "pin_live" && round < ROUNDS => round += 1,
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// How many bytes would go with each of some roots when only the others stay: those that no other root, no writer, and
@@ -141,7 +156,11 @@ pub fn collect(
     let (swept, own_pin) = sweep::sweep(store, &inventory, &live, &pinned, options, &mut collected)?;
     kill_point("gc.rewritten");
     let mut dying: Vec<PackId> = inventory.packs_in(PackState::Dying).collect();
-    if !(swept.dying.is_empty() && swept.forget_blocks.is_empty() && swept.moved.is_empty()) {
+    let known: HashSet<PackId> = inventory.packs().collect();
+    let litter: Vec<&PackInfo> =
+        beginning.files.iter().filter(|file| !known.contains(&file.id) && !pinned.contains(&file.id)).collect();
+    // Also before litter goes: nobody may have taken up meanwhile what was about to.
+    if !(swept.dying.is_empty() && swept.forget_blocks.is_empty() && swept.moved.is_empty() && litter.is_empty()) {
         if options.unlink_now {
             dying.extend(&swept.dying);
         }
@@ -160,9 +179,7 @@ pub fn collect(
         kill_point("gc.dying");
     }
     forget(store, &dying, &inventory, &mut collected)?;
-    let known: HashSet<PackId> = inventory.packs().collect();
-    let litter = |file: &&PackInfo| !known.contains(&file.id) && !pinned.contains(&file.id);
-    for file in beginning.files.iter().filter(litter) {
+    for file in litter {
         block_on(store.packs.delete(file.id))?;
         collected.litter += 1;
         collected.disk_bytes = collected.disk_bytes.saturating_add_unsigned(file.size);

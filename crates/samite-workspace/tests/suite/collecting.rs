@@ -5,13 +5,15 @@
 use crate::support::{Bench, noise, path};
 use futures_lite::future::block_on;
 use samite_blocks::PackStore as _;
+use samite_host::{Clock as _, SystemClock, TestClock};
 use samite_ledger::{BlockIndex as _, Commit, Ledger as _};
 use samite_model::{BlockId, PackId, PinId};
 use samite_workspace::{
-    CollectOptions, Collected, Root, SnapshotOptions, Tree, begin_collection, collect, preview, reachable, snapshot,
+    CollectOptions, Collected, Root, SnapshotOptions, Store, Tree, begin_collection, collect, preview, reachable,
+    snapshot,
 };
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn root(bench: &Bench, block: BlockId) -> Root {
     Root { label: "branch".into(), owner: bench.owner, block, tree: true }
@@ -99,6 +101,50 @@ fn a_writer_that_pinned_is_a_root_and_one_that_died_is_none() {
     let mut commit = Commit::default();
     dead.parts.clone().add_to(&mut commit);
     assert_eq!(block_on(bench.ledger.commit(commit)).unwrap_err().code(), "pin_lapsed");
+}
+
+/// The clock, so much later.
+fn later(bench: &Bench, seconds: i64) -> Store {
+    let clock = TestClock::new(SystemClock.now() + seconds * 1_000_000_000);
+    Store { clock: Arc::new(clock), ..bench.store.clone() }
+}
+
+#[test]
+fn a_writer_whose_pin_lapsed_before_its_commit_is_refused_where_its_packs_are_gone() {
+    let bench = Bench::new();
+    bench.write("a", noise(300 << 10, 1));
+    let first = bench.snapshot();
+    bench.write("b", noise(300 << 10, 2));
+    // Ready and stopped for longer than its pin lasts, while there is nothing at all to sweep.
+    let open = snapshot(&bench.store, &bench.top(), &bench.options(Some(first.root))).unwrap();
+    let store = later(&bench, 4000);
+    let roots = [root(&bench, first.root)];
+    let beginning = begin_collection(&store).unwrap();
+    let collected = collect(&store, &beginning, &roots, Vec::new(), &CollectOptions::default()).unwrap();
+    assert_eq!((collected.litter, collected.blocks), (1, 0));
+    let mut commit = Commit::default();
+    open.parts.clone().add_to(&mut commit);
+    assert_eq!(block_on(bench.ledger.commit(commit)).unwrap_err().code(), "pin_lapsed");
+    let again = snapshot(&bench.store, &bench.top(), &bench.options(Some(first.root))).unwrap();
+    bench.commit(&again);
+    reads_whole(&bench, again.root);
+}
+
+#[test]
+fn a_pin_that_is_recorded_anew_keeps_its_packs_from_being_litter() {
+    let bench = Bench::new();
+    bench.write("a", noise(300 << 10, 1));
+    let open = snapshot(&bench.store, &bench.top(), &bench.options(None)).unwrap();
+    let store = later(&bench, 4000);
+    let beginning = begin_collection(&store).unwrap();
+    // By a clock that goes after the collector's, it never lapsed.
+    let mut pin = open.parts.pin.clone();
+    pin.expires = store.clock.now() + 1_000_000_000;
+    block_on(bench.ledger.pin(pin)).unwrap();
+    let error = collect(&store, &beginning, &[], Vec::new(), &CollectOptions::default()).unwrap_err();
+    assert_eq!(error.code(), "pin_live");
+    bench.commit(&open);
+    reads_whole(&bench, open.root);
 }
 
 #[test]
