@@ -19,18 +19,27 @@ pub(crate) fn standard_input(what: &str, limit: u64) -> Result<Vec<u8>> {
     stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
         Error::unavailable("input_failed", format!("cannot read standard input: {error}")).because(error)
     })?;
-    if bytes.len() as u64 > limit {
-        return Err(Error::invalid("input_too_large", format!("{what} has more than {limit} bytes")));
-    }
-    Ok(bytes)
+    if bytes.len() as u64 > limit { Err(too_large(what, limit)) } else { Ok(bytes) }
+}
+
+fn too_large(what: &str, limit: u64) -> Error {
+    Error::invalid("input_too_large", format!("{what} has more than {limit} bytes"))
+        .hint("keep it as a file of the workspace instead")
 }
 
 /// A file's bytes; `-` is standard input.
 ///
 /// # Errors
-/// As [`files::read`] and [`standard_input`].
+/// As [`files::read`] and [`standard_input`]; a file that is too large is not read.
 pub(crate) fn file_or_input(what: &str, path: &Path, limit: u64) -> Result<Vec<u8>> {
-    if path == Path::new("-") { standard_input(what, limit) } else { files::read(path) }
+    if path == Path::new("-") {
+        return standard_input(what, limit);
+    }
+    // Before any of it is read; what is no regular file, such as a pipe, has no length to look at.
+    if path.metadata().is_ok_and(|metadata| metadata.len() > limit) {
+        return Err(too_large(what, limit));
+    }
+    files::read(path)
 }
 
 /// A passphrase: the first line of a file, of `SAMITE_PASSPHRASE`, or of standard input.

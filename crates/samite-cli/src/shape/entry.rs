@@ -97,7 +97,11 @@ fn parts(entry: &Entry) -> samite_model::Result<Parts<'_>> {
 
 /// Bytes as a JSON value: themselves when they are JSON, else a string.
 fn raw(body: &[u8]) -> (&'static str, Option<Box<RawValue>>) {
-    let as_is = std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<&RawValue>(text).is_ok());
+    let as_is = std::str::from_utf8(body).ok().filter(|text| {
+        // Half of a surrogate pair may stand in JSON, but not every reader of the line can take it.
+        let surrogates = text.contains("\\ud") || text.contains("\\uD");
+        serde_json::from_str::<&RawValue>(text).is_ok() && !(surrogates && serde_json::from_str::<Value>(text).is_err())
+    });
     if let Some(text) = as_is {
         return ("json", RawValue::from_string(without_line_breaks(text)).ok());
     }

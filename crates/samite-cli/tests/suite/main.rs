@@ -8,6 +8,7 @@
     reason = "a test fails where it stands, and looks at what the command left behind"
 )]
 
+mod bad_input;
 mod errors;
 mod help;
 mod journals;

@@ -10,16 +10,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Kinds and payloads.
+type Entries = Vec<(String, Vec<u8>)>;
+
 /// A store, and what is in it.
 struct Original {
     place: Place,
     /// What each branch holds: kinds and payloads.
-    branches: Vec<(SessionId, BranchId, Vec<(String, Vec<u8>)>)>,
+    branches: Vec<(SessionId, BranchId, Entries)>,
     /// What files held at checkpoints.
     files: Vec<(Position, &'static str, Vec<u8>)>,
 }
 
-async fn branch(client: &Client, session: SessionId, branch: BranchId) -> Result<Vec<(String, Vec<u8>)>, Error> {
+async fn branch(client: &Client, session: SessionId, branch: BranchId) -> Result<Entries, Error> {
     let entries = client.read(session, Some(branch), ReadOptions::default()).await?.all().await?;
     Ok(entries.into_iter().map(|entry| (entry.header.kind.name(), entry.payload.unwrap())).collect())
 }
@@ -140,7 +143,7 @@ impl Copy<'_> {
             let client = match store.client().await {
                 Ok(client) => client,
                 Err(error) => {
-                    self.check_error(what, &error);
+                    check_error(what, &error);
                     return;
                 }
             };
@@ -155,7 +158,7 @@ impl Copy<'_> {
                         found.len(),
                         expected.len()
                     ),
-                    Err(error) => self.check_error(what, &error),
+                    Err(error) => check_error(what, &error),
                 }
             }
             for (position, path, expected) in &self.original.files {
@@ -164,7 +167,7 @@ impl Copy<'_> {
                 match client.cat(*position, path, &mut bytes).await {
                     Ok(_) if bytes == *expected => seen.intact.0 += 1,
                     Ok(_) => panic!("{what}: silently another file {path}"),
-                    Err(error) => self.check_error(what, &error),
+                    Err(error) => check_error(what, &error),
                 }
             }
             match store.store().verify(false, None).await {
@@ -174,7 +177,7 @@ impl Copy<'_> {
                     seen.named.extend(verified.stale_views.iter().map(|journal| format!("views of {journal}")));
                 }
                 Err(error) => {
-                    self.check_error(what, &error);
+                    check_error(what, &error);
                     seen.named.push(error.message().to_owned());
                 }
             }
@@ -183,23 +186,23 @@ impl Copy<'_> {
         assert!(seen.intact.0 == seen.intact.1 || !seen.named.is_empty(), "{what}: {seen:?} is found by no verify");
         seen
     }
+}
 
-    /// An error about damage says so, or that something is lost; it never blames the caller or samite.
-    fn check_error(&self, what: &str, error: &Error) {
-        let lost = error.kind() == ErrorKind::NotFound
-            && matches!(error.code(), "no_session" | "no_branch" | "no_journal" | "no_position" | "no_tree");
-        assert!(error.kind() == ErrorKind::Corrupt || lost, "{what}: {} {error}", error.code());
-        let names = [
-            "journal", "block", "pack", "ledger", "session", "branch", "keystore", "master", "commit", "seq", "read",
-            "open",
-        ];
-        assert!(names.iter().any(|name| error.message().contains(name)), "{what}: {error}");
-    }
+/// An error about damage says so, or that something is lost; it never blames the caller or samite.
+fn check_error(what: &str, error: &Error) {
+    let lost = error.kind() == ErrorKind::NotFound
+        && matches!(error.code(), "no_session" | "no_branch" | "no_journal" | "no_position" | "no_tree");
+    assert!(error.kind() == ErrorKind::Corrupt || lost, "{what}: {} {error}", error.code());
+    let names = [
+        "journal", "block", "pack", "ledger", "session", "branch", "keystore", "master", "commit", "seq", "read",
+        "open",
+    ];
+    assert!(names.iter().any(|name| error.message().contains(name)), "{what}: {error}");
 }
 
 fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();
-    bytes[at] ^= 1 << (at % 8);
+    *bytes.get_mut(at).unwrap() ^= 1 << (at % 8);
     fs::write(path, bytes).unwrap();
 }
 
@@ -212,7 +215,7 @@ fn cut(path: &Path, length: usize) {
 fn places(size: usize, count: usize) -> impl Iterator<Item = usize> {
     let noise = noise(size as u64, count * 8);
     let spread = (0..count).map(move |number| {
-        let random = u64::from_le_bytes(noise[number * 8..number * 8 + 8].try_into().unwrap());
+        let random = u64::from_le_bytes(noise.chunks_exact(8).nth(number).unwrap().try_into().unwrap());
         (size * number + usize::try_from(random % size as u64).unwrap()) / count
     });
     [0, 17.min(size - 1), size - 1].into_iter().chain(spread)
@@ -337,9 +340,9 @@ fn a_damaged_master_key_is_named_and_another_key_is_denied() {
     for (at, cuts) in places(size, 8).map(|at| (at, false)).chain(places(size, 3).map(|at| (at, true))) {
         let copy = original.copy();
         if cuts {
-            cut(&copy.path("master.key"), at)
+            cut(&copy.path("master.key"), at);
         } else {
-            flip(&copy.path("master.key"), at)
+            flip(&copy.path("master.key"), at);
         }
         let what = format!("master key, byte {at} of {size}, cut: {cuts}");
         let error = copy.open(false).err().unwrap_or_else(|| panic!("{what}"));

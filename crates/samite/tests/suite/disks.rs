@@ -69,7 +69,7 @@ impl Disk {
 
 #[track_caller]
 fn full<T>(outcome: Result<T, Error>) {
-    let error = outcome.err().expect("the disk is full");
+    let Err(error) = outcome else { panic!("the disk is full") };
     assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "disk_full"), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("free some space")), "{error}");
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 #[track_caller]
 fn invalid<T>(outcome: Result<T, Error>, code: &str) {
-    let error = outcome.err().expect("invalid");
+    let Err(error) = outcome else { panic!("it is invalid") };
     assert_eq!((error.kind(), error.code()), (ErrorKind::Invalid, code), "{error}");
 }
 

@@ -6,8 +6,9 @@ use samite::{Client, ForkOptions, NewSession, WriterOptions};
 use samite_model::{ErrorKind, Position, SessionId};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, symlink};
 use std::path::Path;
 
 async fn attached(client: &Client, work: &Path) -> SessionId {
@@ -205,14 +206,12 @@ fn a_file_of_two_gibibytes_is_recorded_and_restored_in_little_memory() {
         let session = attached(&client, &work).await;
         let file = fs::File::create(work.join("large")).unwrap();
         if full {
-            use std::io::Write as _;
             let mut file = std::io::BufWriter::new(&file);
             for part in 0..512 {
                 file.write_all(&noise(part + 1, 4 << 20)).unwrap();
             }
         } else {
             eprintln!("SKIPPED: a file without holes, unless SAMITE_TEST_LARGE is set");
-            use std::os::unix::fs::FileExt as _;
             file.set_len(size).unwrap();
             for part in 0..4 {
                 file.write_all_at(&noise(part + 1, 2 << 20), part * (size / 4)).unwrap();
