@@ -85,6 +85,11 @@ pub(crate) trait Scenario: Send + Sync {
     /// Its name in the table.
     fn name(&self) -> String;
 
+    /// What it is made of: in the sample, each of these is cut off at each of its points.
+    fn parts(&self) -> Vec<String> {
+        vec![self.name()]
+    }
+
     /// Whether a person may be asked: the effect is opaque, or its probe cannot tell.
     fn may_ask(&self) -> bool {
         false

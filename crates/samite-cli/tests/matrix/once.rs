@@ -18,6 +18,8 @@ pub(crate) enum Once {
     Resolve,
     /// A chain of steps in one process.
     Chain,
+    /// `workspace attach`.
+    Attach,
     /// `branch delete`.
     Delete,
     /// `verify --rebuild`.
@@ -33,6 +35,7 @@ impl Scenario for Once {
             Self::RunAgain(world) => format!("again {}", world.name().trim_start_matches("step ")),
             Self::Resolve => "step resolve".to_owned(),
             Self::Chain => "chain of steps".to_owned(),
+            Self::Attach => "workspace attach".to_owned(),
             Self::Delete => "branch delete".to_owned(),
             Self::Rebuild => "verify rebuild".to_owned(),
             Self::Backup => "backup".to_owned(),
@@ -56,7 +59,7 @@ impl Scenario for Once {
             Self::RunAgain(world) => in_doubt(place, cut, *world, false),
             Self::Resolve => resolve(place, cut),
             Self::Chain => chain(place, cut),
-            Self::Delete | Self::Rebuild | Self::Backup => self.upkeep(place, cut),
+            Self::Attach | Self::Delete | Self::Rebuild | Self::Backup => self.upkeep(place, cut),
         }
     }
 }
@@ -165,13 +168,19 @@ impl Once {
         let mut acknowledged = vec![place.say(&session, "first"), place.say(&session, "second")];
         let branch = format!("{session}:{}", text(&place.json(&["fork", &session]), "/id"));
         place.json(&["append", &branch, "--text", "elsewhere"]);
+        place.write("work/a.txt", b"one");
         let arguments: Vec<&str> = match self {
+            Self::Attach => vec!["workspace", "attach", &session, "work"],
             Self::Delete => vec!["branch", "delete", &branch],
             Self::Rebuild => vec!["verify", "--rebuild"],
             _ => vec!["backup", "copy"],
         };
         cut.run(place, &arguments);
         match self {
+            Self::Attach => {
+                place.json(&arguments);
+                place.json(&["checkpoint", &session, "--no-environment"]);
+            }
             Self::Delete => {
                 let did = place.run(&arguments);
                 assert!(matches!(did.status, 0 | 3 | 4), "{did:?}");

@@ -1,4 +1,4 @@
-//! Which cells of the full product are run: a sample by a fixed seed in which every pair of values meets.
+//! Which cells of the full product are run: a sample by a fixed seed in which the values meet in pairs.
 
 use crate::cell::Cell;
 use std::collections::HashSet;
@@ -20,27 +20,29 @@ impl Random {
     }
 }
 
-/// The cells in which every pair of scenario, point, victim and call occurs at least once.
+/// Cells in which every world, and every declared effect, meets every point; every scenario every victim and every call;
+/// every victim every point and every call.
 pub(crate) fn pairwise(mut cells: Vec<Cell>, seed: u64) -> Vec<Cell> {
     let mut random = Random::new(seed);
     for last in (1..cells.len()).rev() {
         let other = usize::try_from(random.next() % (last as u64 + 1)).unwrap();
         cells.swap(last, other);
     }
-    let mut seen: HashSet<(u8, String, String)> = HashSet::new();
+    let mut met: HashSet<(u8, String, String)> = HashSet::new();
     cells
         .into_iter()
         .filter(|cell| {
             let (scenario, point) = (cell.scenario.name(), cell.point.name().to_owned());
             let (victim, call) = (format!("{:?}", cell.victim), format!("{:?}", cell.call));
-            let pairs = [
-                (0, scenario.clone(), point.clone()),
+            let mut pairs: Vec<(u8, String, String)> =
+                cell.scenario.parts().into_iter().map(|part| (0, part, point.clone())).collect();
+            pairs.extend([
                 (1, scenario.clone(), victim.clone()),
                 (2, scenario, call.clone()),
                 (3, point, victim.clone()),
                 (4, victim, call),
-            ];
-            pairs.into_iter().filter(|pair| seen.insert(pair.clone())).count() > 0
+            ]);
+            pairs.into_iter().filter(|pair| met.insert(pair.clone())).count() > 0
         })
         .collect()
 }

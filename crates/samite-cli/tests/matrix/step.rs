@@ -2,7 +2,7 @@
 
 use crate::cell::{Call, Counts, Scenario};
 use crate::hold::Cut;
-use crate::outside::{Declared, World};
+use crate::outside::World;
 use crate::place::{Place, number, text};
 use crate::recovery::{recover, settle};
 use serde_json::Value;
@@ -55,6 +55,10 @@ impl Scenario for Step {
         self.0.name()
     }
 
+    fn parts(&self) -> Vec<String> {
+        vec![format!("{:?}", self.0.on), format!("{:?}", self.0.effect)]
+    }
+
     fn may_ask(&self) -> bool {
         self.0.may_ask()
     }
@@ -91,8 +95,8 @@ impl Scenario for Step {
         // The effect that is known to have happened is answered from the log.
         let known = completed(place, &session).unwrap();
         assert_eq!(known, outcome, "a replay answers otherwise");
-        let list = place.json(&["step", "list", &session]);
-        let key = list["steps"].as_array().unwrap().iter().find(|step| step["state"] == "completed").unwrap();
+        let steps = place.json(&["step", "list", &session]);
+        let key = steps["steps"].as_array().unwrap().iter().find(|step| step["state"] == "completed").unwrap();
         if text(key, "/key") == WORDS[0].0 {
             let again = place.json(&first.clone());
             assert_eq!((&again["answer"], &again["outcome"]), (&Value::from("replayed"), &outcome));
@@ -108,11 +112,10 @@ impl Scenario for Step {
                 number(entry, "/seq") == position && entry["kind"].as_str().is_some_and(|kind| kind.starts_with("step"))
             }));
         }
-        let may_repeat = self.0.may_repeat() || self.0.effect == Declared::Idempotent;
         Counts {
             kills: cut.kills.get(),
             asks,
-            doubled: if may_repeat { 0 } else { done.saturating_sub(1) },
+            doubled: if self.0.may_repeat() { 0 } else { done.saturating_sub(1) },
             missing: usize::from(done == 0),
             lost,
         }
