@@ -53,7 +53,8 @@ pub trait Ledger: Send + Sync + 'static {
     async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)>;
 
     /// Takes, keeps or gives up the lease of a journal. A new epoch is durable when this returns; a later expiry in the
-    /// same epoch need not be. A lease has expired when `expires` is not after `now`.
+    /// same epoch need not be. A lease has expired when `expires` is not after `now`. A writer whose own lease expired
+    /// was lost like any other, and gets a new epoch; one that gave its lease up comes back in the same.
     ///
     /// # Errors
     /// `not_found` (`no_journal`) for an unknown journal; `conflict` (`journal_closed`) when it was deleted and the
@@ -287,13 +288,13 @@ pub struct Lease {
 /// What came of a lease request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseOutcome {
-    /// It is the caller's. The epoch is the one before when the writer is the last one that held it, and a new one
-    /// after a takeover; `previous` is then the lease that was taken over, if there was one: not one that was given up.
-    /// The first epoch is 1.
+    /// It is the caller's. The epoch is the one before when the writer is the last one that held it and its lease has
+    /// not expired, or was given up; else it is a new one, and `previous` is the lease that ended with it, if there was
+    /// one: not one that was given up. The first epoch is 1.
     Held {
         /// The epoch to write in.
         epoch: u64,
-        /// The lease of another writer that ended with this.
+        /// The lease that ended with this: another writer's, or the caller's own that had expired.
         previous: Option<Lease>,
     },
     /// Another writer holds it.

@@ -28,7 +28,11 @@ impl State {
         let mut epoch = journal.state.epoch;
         let mut durable = request.expires;
         match &journal.lease {
-            Some(held) if held.lease.writer == request.writer => durable = held.durable,
+            Some(held)
+                if held.lease.writer == request.writer && (held.released || held.lease.expires > request.now) =>
+            {
+                durable = held.durable;
+            }
             Some(held) => {
                 let live = !held.released && held.lease.expires > request.now;
                 if live && request.take_over != Some(held.lease.epoch) {

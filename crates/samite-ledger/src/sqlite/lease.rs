@@ -34,10 +34,10 @@ impl Work<'_> {
         let mut previous = None;
         let mut taken = true;
         if let Some(last) = last {
-            if last.lease.writer == request.writer {
+            let live = !last.released && last.lease.expires > request.now;
+            if last.lease.writer == request.writer && (live || last.released) {
                 taken = false;
             } else {
-                let live = !last.released && last.lease.expires > request.now;
                 if live && request.take_over != Some(last.lease.epoch) {
                     return Ok(LeaseOutcome::Busy(last.lease));
                 }

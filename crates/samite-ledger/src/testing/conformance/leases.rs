@@ -41,7 +41,7 @@ pub(super) async fn the_first_holder_gets_the_first_epoch(ledger: Arc<dyn Backen
 
 pub(super) async fn the_same_writer_keeps_its_epoch(ledger: Arc<dyn Backend>) {
     root(&*ledger, 1, 1..=1).await;
-    for (now, expires) in [(0, 10), (5, 20), (5, 15), (100, 110)] {
+    for (now, expires) in [(0, 10), (5, 20), (5, 15), (14, 110)] {
         assert_eq!(ask(&*ledger, request(1, now, expires)).await, held(1, None));
     }
     let process = vec![9];
@@ -66,6 +66,18 @@ pub(super) async fn an_expired_lease_is_taken_over(ledger: Arc<dyn Backend>) {
     assert_eq!(state(&*ledger, 1).await.epoch, 2);
     assert_eq!(ask(&*ledger, request(1, 11, 40)).await, LeaseOutcome::Busy(lease(2, 2, 30)));
     assert_eq!(ask(&*ledger, request(1, 31, 40)).await, held(3, Some(lease(2, 2, 30))));
+}
+
+pub(super) async fn a_writer_whose_lease_expired_comes_back_in_a_new_epoch(ledger: Arc<dyn Backend>) {
+    root(&*ledger, 1, 1..=1).await;
+    ask(&*ledger, request(1, 0, 10)).await;
+    assert_eq!(ask(&*ledger, request(1, 9, 20)).await, held(1, None));
+    assert_eq!(ask(&*ledger, request(1, 20, 30)).await, held(2, Some(lease(1, 1, 20))));
+    assert_eq!(ask(&*ledger, request(1, 29, 40)).await, held(2, None));
+    // Giving up says that nothing was lost, however late it is said or taken back.
+    assert_eq!(ask(&*ledger, request(1, 50, 50)).await, LeaseOutcome::Released);
+    assert_eq!(ask(&*ledger, request(1, 90, 100)).await, held(2, None));
+    assert_eq!(state(&*ledger, 1).await.epoch, 2);
 }
 
 pub(super) async fn a_lease_that_was_given_up_is_taken(ledger: Arc<dyn Backend>) {

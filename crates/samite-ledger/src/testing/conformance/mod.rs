@@ -127,6 +127,7 @@ macro_rules! with_conformance_checks {
                 another_writer_waits
                 a_holder_is_seen_until_it_gives_up
                 an_expired_lease_is_taken_over
+                a_writer_whose_lease_expired_comes_back_in_a_new_epoch
                 a_lease_that_was_given_up_is_taken
                 the_last_holder_comes_back_in_its_epoch
                 only_the_holder_gives_up
