@@ -19,7 +19,7 @@ pub struct Bounded<'a> {
     pub cwd: Option<&'a Path>,
     /// Variables added to this process's environment.
     pub env: &'a [(&'a str, &'a OsStr)],
-    /// Variables of this process's environment that it does not get.
+    /// Variables of this process's environment that it does not get, beside those that hold the master key.
     pub without: &'a [&'a str],
     /// How many bytes of each output are kept; the rest is read and dropped.
     pub output_limit: usize,
@@ -50,7 +50,7 @@ pub fn run_bounded(bounded: &Bounded<'_>) -> io::Result<BoundedOutcome> {
     let mut command = Command::new(program);
     command.args(arguments).envs(bounded.env.iter().copied()).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in bounded.without {
+    for name in bounded.without.iter().chain(&super::SECRETS) {
         command.env_remove(name);
     }
     if let Some(cwd) = bounded.cwd {

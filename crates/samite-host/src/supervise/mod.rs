@@ -42,6 +42,10 @@ const EXEC: &str = "__exec";
 /// The variable that marks everything a supervisor started.
 const MARK: &str = "SAMITE_SUPERVISOR";
 
+/// Variables that hold the master key, or tell how to get it. Nothing that this process starts needs them: with the key,
+/// a command could read all that is kept.
+const SECRETS: [&str; 2] = ["SAMITE_MASTER_KEY", "SAMITE_MASTER_COMMAND"];
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exit {

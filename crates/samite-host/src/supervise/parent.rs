@@ -2,7 +2,7 @@
 
 use super::capture::{Collected, Echo, collect};
 use super::wire::{self, Go, Message};
-use super::{Capture, Cgroup, Exit, GROUP, Output, Recorded, SUPERVISE, cgroup, end_or_find, spawner};
+use super::{Capture, Cgroup, Exit, GROUP, Output, Recorded, SECRETS, SUPERVISE, cgroup, end_or_find, spawner};
 use crate::process;
 use samite_model::{Error, Result};
 use std::ffi::OsString;
@@ -27,7 +27,8 @@ pub struct SuperviseOptions {
     pub argv: Vec<OsString>,
     /// Where it runs.
     pub cwd: PathBuf,
-    /// Variables added to this process's environment, or put in place of its own.
+    /// Variables added to this process's environment, or put in place of its own. The command gets the rest of it, without
+    /// what holds the master key.
     pub env: Vec<(OsString, OsString)>,
     /// What to do with its standard output. Its standard input is empty.
     pub stdout: Capture,
@@ -129,6 +130,9 @@ pub fn spawn(options: SuperviseOptions) -> Result<Supervised> {
     command.arg(SUPERVISE).arg(std::process::id().to_string());
     command.arg(if options.cgroup == Cgroup::No { "" } else { GROUP }).current_dir("/");
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for name in SECRETS {
+        command.env_remove(name);
+    }
     let mut child = spawner::spawn(command)
         .map_err(|error| failed(&format!("cannot be started from {}", options.program.display()), error))?;
     let outputs = [
@@ -155,7 +159,8 @@ pub fn spawn(options: SuperviseOptions) -> Result<Supervised> {
             return Err(failed("did not get ready", error));
         }
     }
-    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let secret = |name: &OsString| SECRETS.iter().any(|secret| name == secret);
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !secret(name)).collect();
     env.extend(options.env);
     supervised.go = Some(Go { argv: options.argv, env, cwd: options.cwd, sign_of_life: options.sign_of_life });
     Ok(supervised)
@@ -178,6 +183,14 @@ impl Supervised {
     /// What must be durable before [`Supervised::go`].
     pub const fn recorded(&self) -> &Recorded {
         &self.recorded
+    }
+
+    /// Sets a variable of the command's environment, until [`Supervised::go`].
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        if let Some(go) = &mut self.go {
+            go.env.retain(|(known, _)| known != name);
+            go.env.push((name.into(), value.into()));
+        }
     }
 
     /// Lets the supervisor start the command. A second call does nothing.
