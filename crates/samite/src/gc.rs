@@ -2,13 +2,15 @@
 
 use crate::branch::Lifetime;
 use crate::client::Client;
+use crate::core::Core;
 use crate::views::{Projection, row};
 use samite_keys::Body;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
 use samite_model::{BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId};
 use samite_workspace::{CollectOptions, Collected, Root, begin_collection, collect, preview};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a collection would take from a branch.
 #[derive(Clone, Debug)]
@@ -26,9 +28,9 @@ pub struct Reclaimable {
 /// What a collection would do.
 #[derive(Clone, Debug, Default)]
 pub struct CollectionPlan {
-    /// By branch, in the order in which they were made.
+    /// By branch, in the order in which they were made; only those of the asking principal's sessions.
     pub branches: Vec<Reclaimable>,
-    /// Bytes in all.
+    /// Bytes in all, of everybody.
     pub bytes: u64,
 }
 
@@ -40,7 +42,10 @@ struct Roots {
 }
 
 /// How often a collection looks again because somebody wrote meanwhile.
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 12;
+
+/// An entry names at most so many trees.
+const NAMED: usize = 2048;
 
 impl Client {
     /// What a collection would reclaim, by branch. Changes nothing.
@@ -53,7 +58,12 @@ impl Client {
         let bytes = preview(&self.core.blocks(), &roots.keep, &drop)?;
         let mut plan = CollectionPlan::default();
         let mut places: HashMap<BranchId, usize> = HashMap::new();
-        for ((session, branch, _), bytes) in roots.drop.iter().zip(bytes) {
+        for ((session, branch, root), bytes) in roots.drop.iter().zip(bytes) {
+            plan.bytes += bytes;
+            // Of others' sessions only the sum is told.
+            if root.owner != self.subject.pseudonym {
+                continue;
+            }
             let place = *places.entry(*branch).or_insert_with(|| {
                 plan.branches.push(Reclaimable { session: *session, branch: *branch, trees: 0, bytes: 0 });
                 plan.branches.len() - 1
@@ -62,7 +72,6 @@ impl Client {
                 reclaimable.trees += 1;
                 reclaimable.bytes += bytes;
             }
-            plan.bytes += bytes;
         }
         Ok(plan)
     }
@@ -80,6 +89,10 @@ impl Client {
                 other => other?,
             };
             let roots = self.roots().await?;
+            if self.note_collected(&roots).await? {
+                // That moved a head; and what is retained is looked at once more.
+                continue;
+            }
             match collect(&store, &beginning, &roots.keep, roots.heads, &CollectOptions::default()) {
                 Ok(collected) => {
                     let what = json!({ "blocks": collected.blocks, "bytes": collected.bytes });
@@ -95,6 +108,26 @@ impl Client {
             .hint("try again when there is less going on"))
     }
 
+    /// Records which trees are about to go, so that it is known of each that is gone that it was collected; whether there
+    /// were any to record.
+    async fn note_collected(&self, roots: &Roots) -> Result<bool> {
+        let keep: HashSet<BlockId> = roots.keep.iter().map(|root| root.block).collect();
+        let noted = self.core.collected_trees().await?;
+        let going: BTreeSet<BlockId> = roots
+            .drop
+            .iter()
+            .map(|(_, _, root)| root.block)
+            .filter(|root| !keep.contains(root) && !noted.contains(root))
+            .collect();
+        let going: Vec<BlockId> = going.into_iter().collect();
+        for trees in going.chunks(NAMED) {
+            let what = Collecting { trees: trees.to_vec() };
+            let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
+            self.append_to_tenant(draft, Vec::new()).await?;
+        }
+        Ok(!going.is_empty())
+    }
+
     /// What keeps blocks: the trees along the ancestry of each branch that is retained, and all large payloads.
     async fn roots(&self) -> Result<Roots> {
         let core = &self.core;
@@ -105,6 +138,7 @@ impl Client {
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
             lifetimes.extend(self.lifetimes(control).await?);
         }
+        let collected = core.collected_trees().await?;
         let mut kept: HashSet<Position> = HashSet::new();
         let branches = || states.iter().filter(|state| state.kind == JournalKind::Branch);
         for state in branches() {
@@ -126,6 +160,15 @@ impl Client {
                 }
             }
         }
+        // A branch that came to be retained after its trees were collected has none of them, and none go twice.
+        let places = core.0.blocks.find_blocks(roots.keep.iter().map(|root| root.block).collect()).await?;
+        let mut places = places.into_iter();
+        roots
+            .keep
+            .retain(|root| places.next().is_some_and(|place| place.is_some()) || !collected.contains(&root.block));
+        let places = core.0.blocks.find_blocks(roots.drop.iter().map(|(_, _, root)| root.block).collect()).await?;
+        let mut places = places.into_iter();
+        roots.drop.retain(|_| places.next().is_some_and(|place| place.is_some()));
         roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
         Ok(roots)
     }
@@ -164,6 +207,43 @@ impl Client {
         Ok(())
     }
 }
+
+/// A tree root that a collection recorded before it took it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Collecting {
+    #[serde(default)]
+    trees: Vec<BlockId>,
+}
+
+impl Core {
+    /// Trees that collections took, or were about to take: one of them that is not there is not missing.
+    pub(crate) async fn collected_trees(&self) -> Result<HashSet<BlockId>> {
+        let mut collected = HashSet::new();
+        let filter = JournalFilter { kind: Some(JournalKind::TenantControl), ..JournalFilter::default() };
+        for control in self.0.ledger.journals(filter).await? {
+            let mut from = 1;
+            while from <= control.head {
+                let read = Read {
+                    kinds: vec![EntryKind::COLLECTED],
+                    limit: PAGE,
+                    ..Read::range(control.id, from, control.head)
+                };
+                let page = self.0.ledger.read(read).await?;
+                let Some(last) = page.last() else { break };
+                from = last.seq + 1;
+                for stored in &page {
+                    let entry = self.open(control.id, stored)?;
+                    if entry.payload.is_some() {
+                        collected.extend(entry.json::<Collecting>()?.trees);
+                    }
+                }
+            }
+        }
+        Ok(collected)
+    }
+}
+
+const PAGE: usize = 512;
 
 fn tree_root(state: &JournalState, block: BlockId) -> Root {
     Root { label: state.id.short(), owner: state.owner, block, tree: true }

@@ -113,11 +113,13 @@ impl Core {
                 trees.entry((row.position.journal, row.position.seq)).or_insert((root, false)).1 |= retained;
             }
         }
+        let collected = self.collected_trees().await?;
         let places = self.0.blocks.find_blocks(trees.values().map(|(root, _)| root.block).collect()).await?;
         let mut findings = Vec::new();
         let mut roots = Vec::new();
         for (((journal, seq), (root, retained)), place) in trees.into_iter().zip(places) {
-            if retained || place.is_some() {
+            // A branch may have come to be retained after its trees were collected.
+            if place.is_some() || retained && !collected.contains(&root.block) {
                 let label = roots.len().to_string();
                 roots.push((Position { journal, seq }, Root { label, ..root }));
             }

@@ -73,10 +73,7 @@ impl Fork {
 
 /// Refuses what cannot work before a branch is made for it.
 async fn check_target(client: &Client, at: Position, directory: &Path) -> Result<()> {
-    if client.tree_at(at).await?.is_none() {
-        return Err(Error::not_found("no_tree", format!("there is no checkpoint up to seq {}", at.seq))
-            .hint("take one first: `samite checkpoint SESSION`"));
-    }
+    client.checkpoint_at(at).await?;
     if files::exists(directory)? && !files::list(directory)?.is_empty() {
         return Err(Error::conflict("not_empty", format!("{} holds something already", directory.display()))
             .hint("name a directory that is empty or not there yet"));

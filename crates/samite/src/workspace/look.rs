@@ -8,6 +8,7 @@ use samite_ledger::{JournalStatus, RowQuery};
 use samite_model::tree::{TreePath, diff};
 use samite_model::{BlockId, BranchId, Error, Position, Result, SessionId};
 use samite_workspace::{ScanReport, Tree, scan};
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -79,23 +80,30 @@ impl Client {
         Ok(diff(&before, &after))
     }
 
-    /// The tree that holds at a position.
-    pub(crate) async fn root_at(&self, at: Position) -> Result<BlockId> {
-        let found = self.tree_at(at).await?;
-        if let Some(found) = &found {
-            self.check_collected(found).await?;
-        }
-        found.map(|tree| tree.tree.root).ok_or_else(|| {
+    /// The last checkpoint up to a position, whose tree is there.
+    ///
+    /// # Errors
+    /// `not_found`: `no_tree` when there is none, `tree_collected` when its tree is gone; `corrupt` (`tree_missing`) when it
+    /// should be there.
+    pub async fn checkpoint_at(&self, at: Position) -> Result<RecordedTree> {
+        let found = self.tree_at(at).await?.ok_or_else(|| {
             Error::not_found(
                 "no_tree",
                 format!("there is no checkpoint up to seq {} of {}", at.seq, at.journal.short()),
             )
             .hint("`samite checkpoint SESSION` takes one")
-        })
+        })?;
+        self.check_collected(&found).await?;
+        Ok(found)
+    }
+
+    /// The tree that holds at a position.
+    pub(crate) async fn root_at(&self, at: Position) -> Result<BlockId> {
+        Ok(self.checkpoint_at(at).await?.tree.root)
     }
 
     /// Whether a tree is still there: those of a branch whose time is over go at a collection.
-    async fn check_collected(&self, found: &RecordedTree) -> Result<()> {
+    pub(super) async fn check_collected(&self, found: &RecordedTree) -> Result<()> {
         let places = self.core.0.blocks.find_blocks(vec![found.tree.root]).await?;
         if places.iter().all(Option::is_some) {
             return Ok(());
@@ -105,7 +113,10 @@ impl Client {
         let control = self.control(state.family).await?;
         let over =
             self.lifetimes(&control).await?.get(&journal).is_some_and(|lifetime| lifetime.is_over(self.core.now()));
-        if over || state.status == JournalStatus::Deleted {
+        let collected = over
+            || state.status == JournalStatus::Deleted
+            || self.core.collected_trees().await?.contains(&found.tree.root);
+        if collected {
             return Err(Error::not_found(
                 "tree_collected",
                 format!("the tree at seq {} of branch {} was collected", found.position.seq, journal.short()),
@@ -129,10 +140,17 @@ impl Client {
         let mut rows = self.core.0.ledger.rows(query).await?;
         rows.reverse();
         let store = self.core.blocks();
+        let roots = rows.iter().map(|row| BlockId::from_slice(&row.value)).collect::<Result<Vec<_>>>()?;
+        let places = self.core.0.blocks.find_blocks(roots.clone()).await?;
+        let collected =
+            if places.iter().all(Option::is_some) { HashSet::new() } else { self.core.collected_trees().await? };
         let mut before: Option<[u8; 32]> = None;
         let mut versions = Vec::new();
-        for row in rows {
-            let root = BlockId::from_slice(&row.value)?;
+        for ((row, root), place) in rows.into_iter().zip(roots).zip(places) {
+            // What it was in a tree that was collected is not known any more.
+            if place.is_none() && collected.contains(&root) {
+                continue;
+            }
             let now = Tree::new(&store, self.subject.pseudonym, root).identity(&path)?;
             if now != before {
                 let entry = self.core.entry_at(row.position).await?;

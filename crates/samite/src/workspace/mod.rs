@@ -6,6 +6,7 @@ mod attach;
 mod checkpoint;
 mod contained;
 mod look;
+mod others;
 mod restore;
 mod rewind;
 

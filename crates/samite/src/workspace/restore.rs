@@ -4,16 +4,15 @@ use super::WorkspaceInfo;
 use super::checkpoint::{Checkpoint, CheckpointOptions};
 use super::look::no_workspace;
 use crate::client::Client;
-use crate::log::{ReadOptions, Reader};
-use crate::payload::{SettledBy, WorkspaceInterval};
+use crate::payload::SettledBy;
 use crate::step::{Begin, Completion, InDoubt, NewStep, Resolution, Settled};
 use crate::writer::{Writer, WriterOptions};
 use data_encoding::HEXLOWER;
 use samite_host::files;
 use samite_model::step::Effect;
-use samite_model::tree::{TreePath, diff};
-use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
-use samite_workspace::{PlannedRestore, RestoreOptions, RestoreReport, Tree, apply_restore, materialise, plan_restore};
+use samite_model::tree::TreePath;
+use samite_model::{BlockId, BranchId, Error, JournalId, Position, Result, SessionId};
+use samite_workspace::{PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -110,58 +109,22 @@ impl Client {
         workspace: &WorkspaceInfo,
     ) -> Result<Option<BlockId>> {
         let intervals = self.intervals(JournalId(workspace.id.0)).await?;
-        if let Some(last) = intervals.iter().rfind(|interval| interval.session == session) {
-            return Ok(Some(last.known.unwrap_or(last.root)));
-        }
-        let head = self.head(session, branch).await?;
-        Ok(self.tree_at(head).await?.map(|tree| tree.tree.root))
-    }
-
-    /// The trees that were recorded of a workspace, in their order, of this principal's sessions.
-    async fn intervals(&self, journal: JournalId) -> Result<Vec<WorkspaceInterval>> {
-        let Some(state) = self.core.0.ledger.journal(journal).await? else { return Ok(Vec::new()) };
-        let at = Position { journal, seq: state.head };
-        let options = ReadOptions { kinds: vec![EntryKind::WORKSPACE_INTERVAL], ..ReadOptions::default() };
-        Reader::new(self.core.clone(), at, options)
-            .await?
-            .all()
-            .await?
-            .iter()
-            // Trees of another person's sessions cannot be opened by this one.
-            .filter(|entry| entry.header.owner == self.subject.pseudonym)
-            .map(crate::log::Entry::json)
-            .collect()
-    }
-
-    /// Paths that other sessions in the same directory changed since a tree was recorded.
-    pub(super) async fn others_paths(
-        &self,
-        session: SessionId,
-        journal: JournalId,
-        since: BlockId,
-    ) -> Result<Vec<TreePath>> {
-        let intervals = self.intervals(journal).await?;
-        let start = intervals.iter().rposition(|interval| interval.root == since && interval.session == session);
-        let store = self.core.blocks();
-        let owner = self.subject.pseudonym;
-        let mut others = Vec::new();
-        for pair in intervals.get(start.unwrap_or(0)..).unwrap_or_default().windows(2) {
-            let [before, after] = pair else { continue };
-            if after.session == session || before.root == after.root {
-                continue;
-            }
-            let (before, after) =
-                Tree::new(&store, owner, before.root).differing(&Tree::new(&store, owner, after.root))?;
-            others.extend(diff(&before, &after).into_iter().map(|change| change.path));
-        }
-        Ok(others)
+        let known = match intervals.iter().rfind(|one| one.interval.session == session) {
+            Some(last) => Some(last.interval.known.unwrap_or(last.interval.root)),
+            None => self.tree_at(self.head(session, branch).await?).await?.map(|tree| tree.tree.root),
+        };
+        // Against a tree that was collected nothing can be told: what is there then counts as changed.
+        let Some(known) = known else { return Ok(None) };
+        let places = self.core.0.blocks.find_blocks(vec![known]).await?;
+        Ok(Some(known).filter(|_| places.iter().all(Option::is_some)))
     }
 
     /// Puts a branch's workspace back to a position, in place. It is a step of its own, so that half of it is never
     /// the end. When this returns, its outcome is durable.
     ///
     /// # Errors
-    /// `not_found` (`no_workspace`, `no_tree`); `conflict` (`lease_held`) while another writer holds the branch.
+    /// `not_found` (`no_workspace`, `no_tree`, `tree_collected`); `conflict` (`lease_held`) while another writer holds the
+    /// branch.
     pub async fn restore(
         &self,
         session: SessionId,
@@ -170,10 +133,7 @@ impl Client {
         writer: WriterOptions,
         request: &RestoreRequest,
     ) -> Result<Restored> {
-        let from = self
-            .tree_at(to)
-            .await?
-            .ok_or_else(|| Error::not_found("no_tree", "there is no checkpoint to go back to"))?;
+        let from = self.checkpoint_at(to).await?;
         let short = writer.id.is_none();
         let writer = self.writer(session, branch, writer).await?;
         let restored = writer.restore(from.position, from.tree.root, request).await;
@@ -186,14 +146,15 @@ impl Client {
     /// Makes the workspace of a fork: the last tree at its fork point, in a directory of its own.
     ///
     /// # Errors
-    /// `not_found` (`no_tree`) when there is no checkpoint up to there; `conflict` (`not_empty`) when the directory holds
-    /// something.
+    /// `not_found` (`no_tree`, `tree_collected`) when there is no checkpoint up to there, or its tree is gone; `conflict`
+    /// (`not_empty`) when the directory holds something.
     pub async fn materialise(&self, session: SessionId, branch: BranchId, directory: &Path) -> Result<Restored> {
         let head = self.head(session, branch).await?;
         let from = self.tree_at(head).await?.ok_or_else(|| {
             Error::not_found("no_tree", format!("branch {} has no checkpoint to make a directory of", branch.short()))
                 .hint("take one first: `samite checkpoint SESSION`")
         })?;
+        self.check_collected(&from).await?;
         let mut options = RestoreOptions::new(self.core.random_id()?, self.subject.pseudonym, None, from.tree.root);
         let other = self.workspaces(session).await?.into_iter().find(|workspace| workspace.id == from.tree.workspace);
         if let Some(other) = other.filter(|other| other.directory.is_dir()) {

@@ -24,7 +24,7 @@ impl Client {
     ///
     /// # Errors
     /// `conflict` (`lease_held`) while a writer holds the current branch and lives, or (`step_in_doubt`) when a restore of
-    /// its workspace was cut off; as [`Client::fork`] and [`Client::restore`].
+    /// its workspace was cut off; `not_found` (`tree_collected`) when the tree there is gone; as [`Client::fork`] and [`Client::restore`].
     pub async fn rewind(
         &self,
         session: SessionId,
@@ -94,6 +94,8 @@ impl Client {
         if !files::exists(&workspace.directory)? {
             return Ok(None);
         }
+        // Before the fork: one that could not be ended would leave a restore in doubt.
+        self.check_collected(&from).await?;
         let input = self.restore_input(session, current, &workspace, from.tree.root, request).await?;
         Ok(Some(Back { workspace, from, input }))
     }

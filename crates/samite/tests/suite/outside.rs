@@ -2,7 +2,8 @@
 
 use crate::support::{Place, assert_verifies, noise, run};
 use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest, Restored};
-use samite::{Client, ForkOptions, NewSession, WriterOptions};
+use samite::{Begin, Client, ForkOptions, NewSession, NewStep, StepHandle, Writer, WriterOptions};
+use samite_model::step::Effect;
 use samite_model::{ErrorKind, Position, SessionId};
 use std::ffi::OsStr;
 use std::fs;
@@ -152,6 +153,74 @@ fn what_another_session_changed_in_the_same_directory_is_kept_and_listed() {
             assert_eq!(read(name).as_deref(), Some("at first"), "{}", String::from_utf8_lossy(name));
         }
         assert_verifies(store.store());
+    });
+}
+
+/// Begins a step of a session that works in the directory.
+async fn contained(client: &Client, session: SessionId, key: &str) -> (Writer, StepHandle) {
+    let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
+    let tree = writer.checkpoint(options).await.unwrap().root;
+    let step = NewStep {
+        effect: Effect::Contained { within: Vec::new() },
+        tree: Some(tree),
+        ..NewStep::new(key, "edit", serde_json::json!({}))
+    };
+    let Begin::Run(handle) = writer.begin(&step).await.unwrap() else { panic!("it runs") };
+    (writer, handle)
+}
+
+#[test]
+fn what_changed_while_a_step_of_another_session_ran_belongs_to_nobody() {
+    for ended in [false, true] {
+        let place = Place::new();
+        let work = place.directory("work");
+        run(async {
+            let store = place.open();
+            let client = store.client().await.unwrap();
+            let (mine, other) = (attached(&client, &work).await, attached(&client, &work).await);
+            fs::write(work.join("f"), "at first").unwrap();
+            let first = take(&client, mine).await;
+            fs::write(work.join("f"), "by this one").unwrap();
+            take(&client, mine).await;
+            let (writer, handle) = contained(&client, other, "one").await;
+            fs::write(work.join("g"), "by the other").unwrap();
+            if ended {
+                writer.complete(&handle, serde_json::json!({})).await.unwrap();
+            }
+            // It is this session that records what the other made.
+            take(&client, mine).await;
+            fs::write(work.join("h"), "by this one").unwrap();
+            take(&client, mine).await;
+            let restored = restore(&client, mine, first.position, false).await;
+            let kept: Vec<String> = restored.report.kept.iter().map(|kept| kept.path.to_string()).collect();
+            assert_eq!(kept, if ended { &["g"][..] } else { &["g", "h"] });
+            assert_eq!(fs::read_to_string(work.join("g")).unwrap(), "by the other");
+            assert_eq!(fs::read_to_string(work.join("f")).unwrap(), "at first");
+            assert_eq!(work.join("h").exists(), !ended);
+        });
+    }
+}
+
+#[test]
+fn what_changed_between_two_trees_of_another_session_belongs_to_nobody() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let (mine, other) = (attached(&client, &work).await, attached(&client, &work).await);
+        let first = take(&client, mine).await;
+        take(&client, other).await;
+        fs::write(work.join("g"), "by the other").unwrap();
+        take(&client, mine).await;
+        take(&client, other).await;
+        fs::write(work.join("h"), "by this one").unwrap();
+        take(&client, mine).await;
+        let restored = restore(&client, mine, first.position, false).await;
+        let kept: Vec<String> = restored.report.kept.iter().map(|kept| kept.path.to_string()).collect();
+        assert_eq!(kept, ["g"]);
+        assert!(work.join("g").exists() && !work.join("h").exists());
     });
 }
 

@@ -172,3 +172,61 @@ fn collection_takes_the_trees_of_a_branch_whose_time_is_over_and_nothing_else() 
         assert!(store.store().verify(false, None).await.unwrap().findings.is_empty());
     });
 }
+
+#[test]
+fn a_branch_on_trees_that_were_collected_has_none_and_breaks_nothing() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        let take = || client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+        fs::write(work.join("file"), "first").unwrap();
+        let first = take().await.unwrap().position;
+        fs::write(work.join("file"), "tried").unwrap();
+        let old = take().await.unwrap().position;
+        // The snapshot before going back is another tree then.
+        fs::write(work.join("mine"), "by a person").unwrap();
+        let options = ForkOptions { seq: Some(first.seq), ..ForkOptions::default() };
+        client.rewind(session, options, WriterOptions::default(), &RestoreRequest::default()).await.unwrap();
+        let current = client.current_branch(session).await.unwrap();
+        client.set_lifetime(session, old.journal, Some(1)).await.unwrap();
+        assert!(client.collect().await.unwrap().blocks > 0);
+        assert!(client.plan_collection().await.unwrap().branches.is_empty(), "what is gone goes no more");
+        let whole = async || {
+            let found = store.store().verify(false, None).await.unwrap();
+            assert!(found.findings.is_empty() && found.stale_views.is_empty(), "{:?}", found.findings);
+            assert_eq!(client.collect().await.unwrap().blocks, 0);
+            assert!(client.plan_collection().await.unwrap().branches.is_empty());
+        };
+        whole().await;
+        // Going back there is refused before anything is done.
+        let options = || ForkOptions { branch: Some(old.journal), seq: Some(old.seq), ..ForkOptions::default() };
+        let request = RestoreRequest::default();
+        let error = client.rewind(session, options(), WriterOptions::default(), &request).await.unwrap_err();
+        assert_eq!(error.code(), "tree_collected");
+        assert_eq!(client.current_branch(session).await.unwrap(), current);
+        // A fork of it has its log, and no tree.
+        let fork = client.fork(session, options()).await.unwrap().branch;
+        whole().await;
+        let error = client.materialise(session, fork, &place.path("second")).await.unwrap_err();
+        assert_eq!(error.code(), "tree_collected");
+        assert!(!place.path("second").exists());
+        let at = client.head(session, fork).await.unwrap();
+        assert_eq!(client.cat(at, "file", &mut Vec::new()).await.unwrap_err().code(), "tree_collected");
+        // Nor has the old branch when it is current again, and it can take a new one.
+        client.make_current(session, old.journal).await.unwrap();
+        whole().await;
+        let error = client.restore(session, Some(current), old, WriterOptions::default(), &request).await.unwrap_err();
+        assert_eq!(error.code(), "tree_collected");
+        assert_eq!(fs::read_to_string(work.join("file")).unwrap(), "first");
+        let seen = client.path_log(client.head(session, old.journal).await.unwrap(), "file").await.unwrap();
+        assert_eq!(seen.iter().map(|version| version.tree.position).collect::<Vec<_>>(), [first]);
+        let branch = Some(current);
+        client.checkpoint(session, branch, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        client.restore(session, branch, first, WriterOptions::default(), &request).await.unwrap();
+        whole().await;
+    });
+}

@@ -1,0 +1,159 @@
+//! What other sessions changed in a directory that several share.
+
+use crate::client::Client;
+use crate::log::{ReadOptions, Reader};
+use crate::payload::{StepEnded, StepSettled, StepStarted, WorkspaceInterval};
+use crate::views::{OpenStep, register, row};
+use samite_ledger::{JournalStatus, RowQuery};
+use samite_model::tree::{TreePath, diff};
+use samite_model::{BlockId, BranchId, EntryId, EntryKind, JournalId, Position, Result, SessionId};
+use samite_workspace::Tree;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A tree that a workspace's journal has.
+pub(super) struct Recorded {
+    /// When it was recorded, in nanoseconds since 1970.
+    time: i64,
+    /// Of what session and branch it is.
+    pub(super) interval: WorkspaceInterval,
+}
+
+/// Where in the workspace's journal a step began, and until when it ran.
+type Span = (usize, i64);
+
+impl Client {
+    /// The trees that were recorded of a workspace, in their order, of this principal's sessions.
+    pub(super) async fn intervals(&self, journal: JournalId) -> Result<Vec<Recorded>> {
+        let Some(state) = self.core.0.ledger.journal(journal).await? else { return Ok(Vec::new()) };
+        let at = Position { journal, seq: state.head };
+        let options = ReadOptions { kinds: vec![EntryKind::WORKSPACE_INTERVAL], ..ReadOptions::default() };
+        Reader::new(self.core.clone(), at, options)
+            .await?
+            .all()
+            .await?
+            .iter()
+            // Trees of another person's sessions cannot be opened by this one.
+            .filter(|entry| entry.header.owner == self.subject.pseudonym)
+            .map(|entry| Ok(Recorded { time: entry.header.time, interval: entry.json()? }))
+            .collect()
+    }
+
+    /// Paths that changed since a tree was recorded while another session was at work in the same directory: whose they
+    /// are cannot be told.
+    pub(super) async fn others_paths(
+        &self,
+        session: SessionId,
+        journal: JournalId,
+        since: BlockId,
+    ) -> Result<Vec<TreePath>> {
+        let recorded = self.intervals(journal).await?;
+        let start = recorded
+            .iter()
+            .rposition(|one| one.interval.root == since && one.interval.session == session)
+            .unwrap_or_default();
+        let contested = self.contested(session, &recorded, start).await?;
+        let places = self.core.0.blocks.find_blocks(recorded.iter().map(|one| one.interval.root).collect()).await?;
+        let store = self.core.blocks();
+        let owner = self.subject.pseudonym;
+        let mut others = BTreeSet::new();
+        let mut before: Option<BlockId> = None;
+        let mut anybody = false;
+        for (at, (one, place)) in recorded.iter().zip(&places).enumerate().skip(start) {
+            anybody |= at > start && contested.get(at - 1).copied().unwrap_or(false);
+            // What changed around a tree that was collected is seen from those beside it.
+            if place.is_none() {
+                continue;
+            }
+            let after = one.interval.root;
+            if let Some(before) = before.replace(after).filter(|before| anybody && *before != after) {
+                let (before, after) = Tree::new(&store, owner, before).differing(&Tree::new(&store, owner, after))?;
+                others.extend(diff(&before, &after).into_iter().map(|change| change.path));
+            }
+            anybody = false;
+        }
+        Ok(others.into_iter().collect())
+    }
+
+    /// Between which trees and those after them another session was at work.
+    async fn contested(&self, session: SessionId, recorded: &[Recorded], start: usize) -> Result<Vec<bool>> {
+        let mut contested: Vec<bool> = recorded.iter().skip(1).map(|after| after.interval.session != session).collect();
+        let mut last: HashMap<SessionId, usize> = HashMap::new();
+        for (at, one) in recorded.iter().enumerate().filter(|(_, one)| one.interval.session != session) {
+            if let Some(before) = last.insert(one.interval.session, at) {
+                contested.iter_mut().take(at).skip(before).for_each(|window| *window = true);
+            }
+        }
+        let others: HashSet<BranchId> =
+            recorded.iter().filter(|one| one.interval.session != session).map(|one| one.interval.branch).collect();
+        for branch in others {
+            for (from, until) in self.step_spans(branch, recorded, start).await? {
+                for (window, before) in contested.iter_mut().zip(recorded).skip(from) {
+                    *window |= before.time <= until;
+                }
+            }
+        }
+        Ok(contested)
+    }
+
+    /// When steps of a branch that recorded a tree at their start ran; those that ended long before may be left out.
+    async fn step_spans(&self, branch: BranchId, recorded: &[Recorded], start: usize) -> Result<Vec<Span>> {
+        let core = &self.core;
+        let Some(state) = core.0.ledger.journal(branch).await? else { return Ok(Vec::new()) };
+        if state.status != JournalStatus::Open {
+            return Ok(Vec::new());
+        }
+        let began = |started: &StepStarted, time: i64| {
+            let tree = started.tree?;
+            recorded
+                .iter()
+                .rposition(|one| one.interval.branch == branch && one.interval.root == tree && one.time <= time)
+        };
+        let mut spans: HashMap<EntryId, Span> = HashMap::new();
+        let (_, registers) = core.0.ledger.registers(branch).await?;
+        for register in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
+            let open = OpenStep::decode(branch, register)?;
+            if open.inherited {
+                continue;
+            }
+            let entry = core.entry_at(open.start).await?;
+            if let Some(from) = began(&entry.json()?, entry.header.time) {
+                spans.insert(open.id, (from, i64::MAX));
+            }
+        }
+        // From the last tree of the branch before the question on.
+        let own = |at: &usize| recorded.get(*at).is_some_and(|one| one.interval.branch == branch);
+        let first = (0..start).rev().find(own).or_else(|| (start..recorded.len()).find(own)).unwrap_or_default();
+        let roots: HashSet<BlockId> = recorded.iter().skip(first).map(|one| one.interval.root).collect();
+        let at = Position { journal: branch, seq: state.head };
+        let trees = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
+        let trees = core.0.ledger.rows(trees).await?;
+        let is_recent = |value: &[u8]| BlockId::from_slice(value).is_ok_and(|root| roots.contains(&root));
+        let Some(from) = trees.iter().filter(|row| is_recent(&row.value)).map(|row| row.position.seq).min() else {
+            return Ok(spans.into_values().collect());
+        };
+        let kinds = vec![
+            EntryKind::STEP_STARTED,
+            EntryKind::STEP_COMPLETED,
+            EntryKind::STEP_FAILED,
+            EntryKind::STEP_RESOLVED,
+            EntryKind::STEP_ABANDONED,
+        ];
+        let options = ReadOptions { from, kinds, ..ReadOptions::default() };
+        for entry in Reader::new(core.clone(), at, options).await?.all().await? {
+            let ended = match entry.header.kind {
+                EntryKind::STEP_STARTED => {
+                    if let Some(from) = began(&entry.json()?, entry.header.time) {
+                        spans.entry(entry.header.id).or_insert((from, i64::MAX));
+                    }
+                    continue;
+                }
+                EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => entry.json::<StepEnded>()?.step,
+                _ => entry.json::<StepSettled>()?.step,
+            };
+            if let Some(span) = spans.get_mut(&ended) {
+                span.1 = entry.header.time;
+            }
+        }
+        Ok(spans.into_values().collect())
+    }
+}
