@@ -84,9 +84,10 @@ fn many(place: &Place, cut: &Cut, session: &str, mut acknowledged: Vec<(u64, Str
         harness.args(["__agent", entries.name, session]);
         harness
     };
+    let words: Vec<String> = (0..entries.count).map(|number| entries.words(number)).collect();
     let noted = || {
         let noted = agent::acknowledged(place).into_iter();
-        noted.map(|(seq, number)| (seq, entries.words(number.parse().unwrap()))).collect::<Vec<_>>()
+        noted.map(|(seq, number)| (seq, words[number.parse::<usize>().unwrap()].clone())).collect::<Vec<_>>()
     };
     cut.run_command(place, harness());
     acknowledged.extend(noted());
@@ -94,11 +95,7 @@ fn many(place: &Place, cut: &Cut, session: &str, mut acknowledged: Vec<(u64, Str
     assert!(output.status.success(), "the harness that starts again: {}", String::from_utf8_lossy(&output.stderr));
     acknowledged.extend(noted());
     let said = place.said(session);
-    let times = |number: usize| {
-        let words = entries.words(number);
-        said.iter().filter(|(_, said)| *said == words).count()
-    };
-    let times: Vec<usize> = (0..entries.count).map(times).collect();
+    let times: Vec<usize> = words.iter().map(|words| said.iter().filter(|(_, said)| said == words).count()).collect();
     Counts {
         kills: cut.kills.get(),
         doubled: times.iter().map(|times| times.saturating_sub(1)).sum(),

@@ -192,5 +192,10 @@ pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
 /// Bytes that do not compress and differ by their seed.
 pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut random = crate::sample::Random::new(seed);
-    (0..length.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).take(length).collect()
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        bytes.extend_from_slice(&random.next().to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
 }
