@@ -5,11 +5,17 @@ use crate::log::Entry;
 use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
-use samite_model::{EntryId, EntryKind, Position, Result};
+use samite_model::{EntryId, EntryKind, Error, JournalId, Position, Result};
 use samite_workspace::read_payload;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const PAGE: usize = 512;
+
+/// How often it is looked again because a writer came in between.
+const ROUNDS: usize = 64;
+
+/// So often views must disagree with their entries.
+const LOOKS: usize = 3;
 
 impl Core {
     /// All rows and registers that a journal's entries make.
@@ -118,6 +124,7 @@ impl Core {
             K::SESSION_KEYED => views::session_keyed(&family, &entry.json()?)?,
             K::BRANCH_FORKED => views::branch_forked(&family, &entry.json()?)?,
             K::BRANCH_CURRENT => views::branch_current(&entry.json()?),
+            K::BRANCH_DELETED => views::branch_deleted(&entry.json()?),
             K::BRANCH_LIFETIME => views::branch_lifetime(&entry.json()?),
             _ => Projection::default(),
         })
@@ -143,11 +150,47 @@ impl Core {
         self.open_step(journal, &self.entry_at(start).await?)
     }
 
-    /// Whether the stored views of a journal are those that its entries make.
-    pub(crate) async fn views_agree(&self, journal: &JournalState) -> Result<bool> {
+    /// Whether the stored views of a journal are those that its entries make, whoever writes meanwhile.
+    pub(crate) async fn views_agree(&self, journal: JournalId) -> Result<bool> {
+        for _ in 0..LOOKS {
+            let (state, registers) = self.registers_at_head(journal).await?;
+            if self.agree(&state, registers).await? {
+                return Ok(true);
+            }
+            // An erasure or deletion may have come in between: only what is seen again is so.
+        }
+        Ok(false)
+    }
+
+    /// A journal's state, and its registers as they were at its head.
+    async fn registers_at_head(&self, journal: JournalId) -> Result<(JournalState, Vec<Register>)> {
+        for _ in 0..ROUNDS {
+            let state = self.journal(journal).await?;
+            let (version, registers) = self.0.ledger.registers(journal).await?;
+            if version == state.registers {
+                return Ok((state, registers));
+            }
+        }
+        Err(Error::unavailable("store_busy", format!("journal {journal} is written to all the time"))
+            .hint("verify again when there is less going on"))
+    }
+
+    /// Makes the views of a journal again and puts them in the place of the stored ones.
+    pub(crate) async fn replace_views(&self, journal: JournalId) -> Result<()> {
+        for _ in 0..ROUNDS {
+            let generation = self.rebuild(&self.journal(journal).await?).await?;
+            match self.0.ledger.replace_views(vec![generation]).await {
+                Err(error) if error.code() == "head_moved" => {}
+                other => return other,
+            }
+        }
+        Err(Error::unavailable("store_busy", format!("journal {journal} is written to all the time"))
+            .hint("rebuild its views when there is less going on"))
+    }
+
+    async fn agree(&self, journal: &JournalState, mut registers: Vec<Register>) -> Result<bool> {
         let mut erased = HashSet::new();
         let mut expected = self.rebuild_noting(journal, &mut erased).await?;
-        let (_, mut registers) = self.0.ledger.registers(journal.id).await?;
         registers.retain(|register| !erased.contains(&register.seq));
         registers.sort_by_key(|register| (register.kind, register.hash));
         if registers != expected.registers {

@@ -2,8 +2,8 @@
 //! rebuild.
 
 use crate::payload::{
-    BranchCurrent, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSettled, StepStarted,
-    StepsInherited, TreeRecorded, WorkspaceAttached,
+    BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSettled,
+    StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
@@ -39,6 +39,8 @@ pub(crate) mod register {
     pub(crate) const CURRENT: u16 = 2;
     /// A branch's lifetime; hash = branch id.
     pub(crate) const LIFETIME: u16 = 3;
+    /// A branch that was deleted; hash = branch id.
+    pub(crate) const DELETED: u16 = 5;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
 }
@@ -349,16 +351,15 @@ pub(crate) fn session_keyed(hash: &dyn IndexHash, keyed: &SessionKeyed) -> Resul
     Ok(Projection::default().row(row::SESSION_KEY, key, keyed.session.as_bytes().to_vec()))
 }
 
-/// A fork begins with its lifetime, and is found by its key.
+/// A fork is found by its key. Its first lifetime stays in its entry: a register for each would make every fork read those
+/// of all before it.
 pub(crate) fn branch_forked(hash: &dyn IndexHash, forked: &BranchForked) -> Result<Projection> {
-    let projection =
-        Projection::default().set(register::LIFETIME, *forked.branch.as_bytes(), lifetime_value(forked.trees_until));
     Ok(match &forked.key {
         Some(key) => {
             let key = hash.hash("branch-key", &[key.as_bytes()])?;
-            projection.row(row::BRANCH_KEY, key, forked.branch.as_bytes().to_vec())
+            Projection::default().row(row::BRANCH_KEY, key, forked.branch.as_bytes().to_vec())
         }
-        None => projection,
+        None => Projection::default(),
     })
 }
 
@@ -373,6 +374,11 @@ pub(crate) fn branch_current(current: &BranchCurrent) -> Projection {
 /// A branch's lifetime.
 pub(crate) fn branch_lifetime(lifetime: &BranchLifetime) -> Projection {
     Projection::default().set(register::LIFETIME, *lifetime.branch.as_bytes(), lifetime_value(lifetime.trees_until))
+}
+
+/// A branch is deleted: nothing makes it current or forks it any more.
+pub(crate) fn branch_deleted(deleted: &BranchDeleted) -> Projection {
+    Projection::default().set(register::DELETED, *deleted.branch.as_bytes(), Vec::new())
 }
 
 /// Kept for ever is an empty value.

@@ -9,12 +9,17 @@ use crate::keystore::Purpose;
 use samite_host::random_id;
 use samite_model::envelope::{Envelope, NONCE_SIZE, PREFIX_SIZE, TAG_SIZE, block_additional_data};
 use samite_model::{BlockId, Error, Pseudonym, Result};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The largest block, in bytes of plaintext.
 pub const MAXIMUM_BLOCK: usize = 16 << 20;
 /// codec ‖ type ‖ length.
 const HEAD_SIZE: usize = 6;
+thread_local! {
+    /// Where a thread opens blocks: they come in bytes that others may look at too.
+    static SEALED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Whose blocks: the same bytes have different ids in different domains, and nobody can tell that they are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,9 +88,26 @@ impl Keyring {
     /// # Errors
     /// As [`Keyring::open_block`].
     pub fn open_typed_block(&self, domain: Domain, id: BlockId, bytes: &[u8]) -> Result<(u8, Vec<u8>)> {
+        let mut plaintext = Vec::new();
+        let block_type = self.open_block_into(domain, id, bytes, &mut plaintext)?;
+        Ok((block_type, plaintext))
+    }
+
+    /// Replaces what is in `plaintext` by the plaintext of a block, which is checked against its id, and returns its
+    /// type: whoever opens many blocks one after the other needs one buffer for all of them. After an error it holds
+    /// anything.
+    ///
+    /// # Errors
+    /// As [`Keyring::open_block`].
+    pub fn open_block_into(&self, domain: Domain, id: BlockId, bytes: &[u8], plaintext: &mut Vec<u8>) -> Result<u8> {
         let damaged = |what: &str| Error::corrupt("bad_block", format!("block {id} {what}"));
         let parts = Envelope::parse(bytes).map_err(|error| damaged("is not sealed").because(error))?;
-        let keys = self.domain_keys(domain)?;
+        let mut keys = self.domain_keys(domain)?;
+        if keys.block_key != parts.key {
+            // Another process may have made it.
+            self.refresh()?;
+            keys = self.domain_keys(domain)?;
+        }
         if keys.block_key != parts.key {
             let loaded = self.loaded();
             let known = loaded.entries(keys.pseudonym).find(|entry| entry.key == parts.key);
@@ -96,21 +118,28 @@ impl Keyring {
             });
         }
         let additional = block_additional_data(self.tenant(), id);
-        let mut sealed = parts.sealed.to_vec();
-        let content = open_in_place(&keys.block, parts.nonce, &additional, &mut sealed)
-            .ok_or_else(|| damaged("was changed, or is another block"))?;
-        let head = || {
-            let mut reader = Reader::new(content);
-            Some((reader.u8()?, reader.u8()?, usize::try_from(reader.u32()?).ok()?))
-        };
-        let (codec, block_type, length) =
-            head().filter(|(_, _, length)| *length <= MAXIMUM_BLOCK).ok_or_else(|| damaged("has a bad head"))?;
-        let plaintext = compression::decompress(codec, content, HEAD_SIZE, length)
-            .ok_or_else(|| damaged("does not have the length that it says"))?;
-        if id_of(&keys, block_type, &plaintext) != id {
+        let block_type = SEALED.with_borrow_mut(|sealed| {
+            sealed.clear();
+            sealed.extend_from_slice(parts.sealed);
+            let content = open_in_place(&keys.block, parts.nonce, &additional, sealed)
+                .ok_or_else(|| damaged("was changed, or is another block"))?;
+            let head = || {
+                let mut reader = Reader::new(content);
+                Some((reader.u8()?, reader.u8()?, usize::try_from(reader.u32()?).ok()?))
+            };
+            let (codec, block_type, length) =
+                head().filter(|(_, _, length)| *length <= MAXIMUM_BLOCK).ok_or_else(|| damaged("has a bad head"))?;
+            compression::decompress_into(codec, content, HEAD_SIZE, length, plaintext)
+                .ok_or_else(|| damaged("does not have the length that it says"))?;
+            if sealed.capacity() > compression::KEPT_BUFFER {
+                *sealed = Vec::new();
+            }
+            Ok(block_type)
+        })?;
+        if id_of(&keys, block_type, plaintext) != id {
             return Err(damaged("does not have the content that its id names"));
         }
-        Ok((block_type, plaintext))
+        Ok(block_type)
     }
 
     fn domain_keys(&self, domain: Domain) -> Result<Arc<Keys>> {

@@ -1,5 +1,6 @@
 //! Fork and rewind: one pointer each.
 
+use super::lifetime::{current_in, is_deleted};
 use super::{DEFAULT_TREES_KEPT, ForkReport, LeftBehind};
 use crate::client::Client;
 use crate::core::Draft;
@@ -8,7 +9,7 @@ use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSet
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use data_encoding::HEXLOWER;
-use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, RowQuery};
+use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, Register, RowQuery};
 use samite_model::step::State;
 use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId, limits};
 
@@ -95,8 +96,12 @@ impl Client {
             let mut previous = current;
             if rewind {
                 let (version, registers) = self.core.0.ledger.registers(control.id).await?;
-                if let Some(register) = registers.iter().find(|entry| entry.kind == register::CURRENT) {
-                    previous = JournalId::from_slice(&register.value)?;
+                refuse_deleted(&registers, from)?;
+                previous = current_in(&registers)?.unwrap_or(current);
+                if step.is_some() && previous != current {
+                    // Its restore was planned for the workspace of the branch that was current then.
+                    return Err(Error::conflict("session_moved", "another rewind came first")
+                        .hint("look at the session again, then decide again"));
                 }
                 required.push(Guard::Registers { journal: control.id, version });
                 let becomes = BranchCurrent { branch, previous, previous_trees_until: trees_until };
@@ -134,7 +139,7 @@ impl Client {
                 Err(error) if error.code() == "row_exists" => {
                     let Some(key) = &forked.key else { return Err(error) };
                     let Some(first) = self.branch_by_key(session, key).await? else { return Err(error) };
-                    if self.branch_state(session, first).await?.parent != Some(at) {
+                    if self.branch_state(session, first).await?.parent != (at.seq > 0).then_some(at) {
                         return Err(other_fork(first));
                     }
                     let in_doubt = self.step_records(&open).await?;
@@ -203,25 +208,35 @@ impl Client {
         found.first().map(|row| JournalId::from_slice(&row.value)).transpose()
     }
 
-    /// Makes a branch current again.
+    /// Makes a branch current again. A workspace that it has none of its own goes over to it; `workspace restore` then
+    /// brings its files.
     ///
     /// # Errors
-    /// `not_found` for an unknown branch; `conflict` when the current branch changes at the same time.
+    /// `not_found` for an unknown branch; `conflict` when it was deleted (`journal_closed`), or the current branch
+    /// changes at the same time.
     pub async fn make_current(&self, session: SessionId, branch: BranchId) -> Result<()> {
         let control = self.control(session).await?;
         self.branch_state(session, branch).await?;
-        let previous = self.current_of(&control).await?;
-        if previous == branch {
-            return Ok(());
-        }
-        let (version, _) = self.core.0.ledger.registers(control.id).await?;
+        let (version, registers) = self.core.0.ledger.registers(control.id).await?;
+        refuse_deleted(&registers, branch)?;
+        let previous = match current_in(&registers)? {
+            Some(previous) if previous == branch => return Ok(()),
+            Some(previous) => previous,
+            None => self.current_of(&control).await?,
+        };
         let until = self.core.now().saturating_add(DEFAULT_TREES_KEPT);
         let becomes = BranchCurrent { branch, previous, previous_trees_until: Some(until) };
-        let draft = self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?;
-        let entry = self.core.seal(control.id, &self.author(0), draft)?;
+        let mut drafts = vec![self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?];
+        if self.workspace_of_branch(session, branch).await?.is_none() {
+            drafts.extend(self.workspace_for(session, previous, branch).await?);
+        }
+        let entries = drafts
+            .into_iter()
+            .map(|draft| self.core.seal(control.id, &self.author(0), draft))
+            .collect::<Result<Vec<_>>>()?;
         let commit = Commit {
             guards: vec![Guard::Registers { journal: control.id, version }, Guard::Open { journal: branch }],
-            appends: vec![Append { journal: control.id, entries: vec![entry] }],
+            appends: vec![Append { journal: control.id, entries }],
             ..Commit::default()
         };
         self.core.0.ledger.commit(commit).await.map(|_| ())
@@ -321,4 +336,12 @@ fn other_fork(first: BranchId) -> Error {
 /// Whether a touched resource is outside the workspace.
 fn is_outside(touch: &str) -> bool {
     !touch.starts_with("file:") && touch != "workspace"
+}
+
+fn refuse_deleted(registers: &[Register], branch: BranchId) -> Result<()> {
+    if is_deleted(registers, branch) {
+        return Err(Error::conflict("journal_closed", format!("branch {} was deleted", branch.short()))
+            .hint("`samite branch list SESSION` shows what there is"));
+    }
+    Ok(())
 }

@@ -3,9 +3,13 @@
 use super::Lifetime;
 use crate::client::Client;
 use crate::payload::{BranchDeleted, BranchLifetime};
-use crate::views;
-use samite_ledger::{Append, Commit, JournalFilter, JournalStatus};
-use samite_model::{BranchId, EntryKind, Error, Result, SessionId};
+use crate::views::{self, register};
+use crate::writer::WriterOptions;
+use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalState, JournalStatus, Register};
+use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
+
+/// How often a deletion looks again because the branches of its session changed under it.
+const ROUNDS: usize = 64;
 
 impl Client {
     /// Sets how long a branch that is not current keeps its workspace trees; none keeps them for ever.
@@ -22,36 +26,82 @@ impl Client {
         self.core.0.ledger.commit(Commit { appends: vec![append], ..Commit::default() }).await.map(|_| ())
     }
 
-    /// Deletes a branch: its log, but for what forks of it inherit. When this returns, it is durable.
+    /// Deletes a branch: its log, but for what forks of it inherit. When this returns, it is durable. A deletion that was
+    /// cut off is ended by another.
     ///
     /// # Errors
-    /// `conflict` (`branch_current`) for the current branch; `not_found` for an unknown one.
+    /// `conflict`: `branch_current` for the current branch, `lease_held` while a writer holds it and lives;
+    /// `not_found` for an unknown one.
     pub async fn delete_branch(&self, session: SessionId, branch: BranchId) -> Result<BranchDeleted> {
         let control = self.control(session).await?;
-        let state = self.branch_state(session, branch).await?;
-        if self.current_of(&control).await? == branch {
-            return Err(Error::conflict("branch_current", format!("branch {} is current", branch.short()))
-                .hint("make another branch current first: `samite rewind`, or `samite branch use`"));
+        if self.current_of(&control).await? != branch {
+            self.refuse_if_held(branch, &WriterOptions::default()).await?;
         }
+        self.mark_deleted(&control, branch).await?;
+        for _ in 0..ROUNDS {
+            let deleted = BranchDeleted { branch, kept_to: self.needed_by_forks(session, branch).await? };
+            match self.core.0.ledger.delete_journal(branch, deleted.kept_to).await {
+                Ok(()) => return Ok(deleted),
+                // A fork that had begun before came in between.
+                Err(error) if error.code() == "fork_depends" => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::conflict("branch_contended", format!("branch {} keeps being forked", branch.short()))
+            .hint("try again"))
+    }
+
+    /// Records that a branch is deleted, which keeps it from being made current or forked from then on.
+    async fn mark_deleted(&self, control: &JournalState, branch: BranchId) -> Result<()> {
+        for _ in 0..ROUNDS {
+            let kept_to = self.needed_by_forks(control.family, branch).await?;
+            let (version, registers) = self.core.0.ledger.registers(control.id).await?;
+            if is_deleted(&registers, branch) {
+                return Ok(());
+            }
+            if current_in(&registers)? == Some(branch) {
+                return Err(Error::conflict("branch_current", format!("branch {} is current", branch.short()))
+                    .hint("make another branch current first: `samite rewind`, or `samite branch use`"));
+            }
+            let deleted = BranchDeleted { branch, kept_to };
+            let draft = self.core.draft(EntryKind::BRANCH_DELETED, &deleted, views::branch_deleted(&deleted))?;
+            let entry = self.core.seal(control.id, &self.author(0), draft)?;
+            let commit = Commit {
+                guards: vec![Guard::Registers { journal: control.id, version }],
+                appends: vec![Append { journal: control.id, entries: vec![entry] }],
+                ..Commit::default()
+            };
+            match self.core.0.ledger.commit(commit).await {
+                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
+                other => return other.map(|_| ()),
+            }
+        }
+        Err(Error::conflict("session_contended", "the branches of the session keep changing").hint("try again"))
+    }
+
+    /// The last seq of a branch that live forks of it inherit.
+    async fn needed_by_forks(&self, session: SessionId, branch: BranchId) -> Result<u64> {
+        let state = self.branch_state(session, branch).await?;
         let children = JournalFilter { parent: Some(branch), ..JournalFilter::default() };
         let children = self.core.0.ledger.journals(children).await?;
-        let first = state.parent.map_or(0, |parent| parent.seq);
-        let kept_to = children
+        Ok(children
             .iter()
             .filter(|child| child.status == JournalStatus::Open || child.head > child.parent.map_or(0, |at| at.seq))
             .filter_map(|child| child.parent.map(|parent| parent.seq))
             .max()
-            .unwrap_or(first);
-        let deleted = BranchDeleted { branch, kept_to };
-        if state.status == JournalStatus::Open {
-            let draft = self.core.draft(EntryKind::BRANCH_DELETED, &deleted, views::Projection::default())?;
-            let entry = self.core.seal(control.id, &self.author(0), draft)?;
-            let append = Append { journal: control.id, entries: vec![entry] };
-            self.core.0.ledger.commit(Commit { appends: vec![append], ..Commit::default() }).await?;
-        }
-        self.core.0.ledger.delete_journal(branch, kept_to).await?;
-        Ok(deleted)
+            .unwrap_or_else(|| state.parent.map_or(0, |parent| parent.seq)))
     }
+}
+
+/// Whether a session's registers say that a branch was deleted.
+pub(super) fn is_deleted(registers: &[Register], branch: BranchId) -> bool {
+    registers.iter().any(|entry| entry.kind == register::DELETED && entry.hash == branch.0)
+}
+
+/// The current branch that a session's registers name.
+pub(super) fn current_in(registers: &[Register]) -> Result<Option<BranchId>> {
+    let current = registers.iter().find(|entry| entry.kind == register::CURRENT);
+    current.map(|entry| JournalId::from_slice(&entry.value)).transpose()
 }
 
 impl Lifetime {

@@ -11,7 +11,7 @@ use crate::step::StepRecord;
 use crate::views::register;
 use samite_ledger::{JournalState, JournalStatus};
 use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use fork::ForkOptions;
 
@@ -88,6 +88,12 @@ impl Client {
         let forks = self.forks(&control).await?;
         let lifetimes = self.lifetimes(&control).await?;
         let states = self.core.0.ledger.journals(branches_of(session)).await?;
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        let deleted: HashSet<JournalId> = registers
+            .iter()
+            .filter(|entry| entry.kind == register::DELETED)
+            .map(|entry| JournalId(entry.hash))
+            .collect();
         let mut branches = Vec::with_capacity(states.len());
         for state in states {
             let lifetime = lifetimes.get(&state.id).copied().unwrap_or(Lifetime::Kept);
@@ -107,7 +113,7 @@ impl Client {
                 forked_at_time: time,
                 head: state.head,
                 lifetime,
-                deleted: state.status == JournalStatus::Deleted,
+                deleted: state.status == JournalStatus::Deleted || deleted.contains(&state.id),
                 open_steps,
             });
         }

@@ -138,9 +138,16 @@ fn a_deleted_branch_keeps_what_its_forks_inherit() {
         let leaf = world.client.fork(session.id, options).await.unwrap();
         let error = world.client.delete_branch(session.id, session.current).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "branch_current"));
+        let error = world.client.delete_branch(session.id, side.branch).await.unwrap_err();
+        assert_eq!(error.code(), "lease_held", "a living writer is not cut off");
+        writer_side.release().await.unwrap();
         assert_eq!(world.client.delete_branch(session.id, side.branch).await.unwrap().kept_to, 3);
         assert_eq!(bodies(&world, session.id, Some(leaf.branch)).await, ["a", "b", "c"]);
-        assert_eq!(writer_side.append(event("e")).await.unwrap_err().kind(), ErrorKind::Conflict);
+        let again = world.client.writer(session.id, Some(side.branch), WriterOptions::default()).await;
+        assert_eq!(again.err().unwrap().kind(), ErrorKind::Conflict);
+        assert_eq!(world.client.make_current(session.id, side.branch).await.unwrap_err().code(), "journal_closed");
+        assert!(world.client.branches(session.id).await.unwrap()[1].deleted);
+        assert!(world.store.verify(false, None).await.unwrap().stale_views.is_empty());
     });
 }
 

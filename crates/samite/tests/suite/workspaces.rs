@@ -1,10 +1,11 @@
 //! Workspaces: checkpoints, forks into directories, rewinds.
 
-use crate::support::{Place, event, run};
+use crate::support::{Place, assert_verifies, event, noise, run};
 use samite::workspace::{CheckpointOptions, RestoreRequest};
 use samite::{ForkOptions, NewSession, WriterOptions};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn read(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
@@ -132,6 +133,62 @@ fn a_backup_is_a_store_that_verifies() {
 }
 
 #[test]
+fn a_backup_beside_writers_and_collections_is_a_store_that_verifies() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let store = place.open();
+    let client = run(store.client()).unwrap();
+    let session = run(client.create_session(NewSession::default())).unwrap().id;
+    run(client.attach(session, None, &work)).unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let client = run(place.open().client()).unwrap();
+            let mut first = None;
+            for number in 1.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                // Each is a pack of its own, and most of them die soon.
+                fs::write(work.join("large"), noise(number, 400_000)).unwrap();
+                let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
+                let Ok(taken) = run(client.checkpoint(session, None, WriterOptions::default(), options)) else {
+                    continue;
+                };
+                let first = *first.get_or_insert(taken.position.seq);
+                let options = ForkOptions { seq: Some(first), ..ForkOptions::default() };
+                let request = RestoreRequest::default();
+                if let Ok((left, _)) = run(client.rewind(session, options, WriterOptions::default(), &request)) {
+                    run(client.set_lifetime(session, left.previous, Some(1))).unwrap();
+                }
+            }
+        });
+        scope.spawn(|| {
+            let client = run(place.open().client()).unwrap();
+            while !over.load(Ordering::Relaxed) {
+                if let Err(error) = run(client.collect()) {
+                    assert_eq!(error.code(), "store_busy", "{error}");
+                }
+            }
+        });
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for round in 0..10 {
+                let to = place.path(&format!("backup {round}"));
+                run(store.backup(&to)).unwrap();
+                let copy = place.open_at(&to);
+                assert_verifies(copy.store());
+                let packs = run(copy.store().verify(false, None)).unwrap().packs;
+                assert!(packs.is_empty(), "{packs:?}");
+                // The store itself is as good as its copy, while it is written to.
+                assert_verifies(store.store());
+            }
+        }));
+        over.store(true, Ordering::Relaxed);
+        checked.unwrap();
+    });
+}
+
+#[test]
 fn collection_takes_the_trees_of_a_branch_whose_time_is_over_and_nothing_else() {
     let place = Place::new();
     let work = place.directory("work");
@@ -224,7 +281,8 @@ fn a_branch_on_trees_that_were_collected_has_none_and_breaks_nothing() {
         assert_eq!(fs::read_to_string(work.join("file")).unwrap(), "first");
         let seen = client.path_log(client.head(session, old.journal).await.unwrap(), "file").await.unwrap();
         assert_eq!(seen.iter().map(|version| version.tree.position).collect::<Vec<_>>(), [first]);
-        let branch = Some(current);
+        // The workspace went over with the branch.
+        let branch = Some(old.journal);
         client.checkpoint(session, branch, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
         client.restore(session, branch, first, WriterOptions::default(), &request).await.unwrap();
         whole().await;

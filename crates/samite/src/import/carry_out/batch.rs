@@ -30,6 +30,8 @@ pub(super) struct BranchImport {
     open: HashMap<[u8; 16], OpenStep>,
     /// The last line that became a new entry, with its seq.
     last: Option<(u64, u64)>,
+    /// Whether anything was added.
+    added: bool,
 }
 
 impl BranchImport {
@@ -46,7 +48,7 @@ impl BranchImport {
             .collect();
         let (_, open) = writer.open_steps(true).await?;
         let open = open.iter().map(|step| (step.key, step.clone())).collect();
-        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, known, open, last: None })
+        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, known, open, last: None, added: false })
     }
 
     fn next(&self) -> Position {
@@ -111,6 +113,7 @@ impl BranchImport {
             probe: None,
             attempt: 1,
             idempotency_key: self.writer.idempotency_key(&call.tool_use)?,
+            first_started: None,
             tree: None,
             process: None,
             source: Some(source),
@@ -155,14 +158,16 @@ impl BranchImport {
         let guard = Guard::Head { journal: self.writer.branch(), seq: self.head };
         self.writer.commit(vec![guard], drafts).await?;
         self.head += count;
+        self.added = true;
         Ok(())
     }
 
-    pub(super) async fn finish(mut self) -> Result<BranchId> {
+    /// Makes everything durable, gives the branch up, and says whether anything was added.
+    pub(super) async fn finish(mut self) -> Result<(BranchId, bool)> {
         self.flush().await?;
         let branch = self.writer.branch();
         self.writer.release().await?;
-        Ok(branch)
+        Ok((branch, self.added))
     }
 }
 

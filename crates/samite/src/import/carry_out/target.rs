@@ -82,13 +82,16 @@ impl Target {
     /// Makes everything durable, gives the branches up, and makes the right one current.
     pub(super) async fn finish(self, client: &Client, current: Option<BranchRef>) -> Result<()> {
         let mut last = None;
+        // Where nothing is new, the person may have gone another way since: that stays.
+        let mut added = false;
         for (name, import) in self.branches {
-            let branch = import.finish().await?;
+            let (branch, new) = import.finish().await?;
+            added |= new;
             if current == Some(name) {
                 last = Some(branch);
             }
         }
-        if let Some(branch) = last {
+        if let (Some(branch), true) = (last, added) {
             client.make_current(self.session, branch).await?;
         }
         Ok(())
