@@ -1,6 +1,7 @@
 //! The fabric, tried as a harness uses it.
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::disallowed_methods,
     clippy::print_stderr,
     reason = "tests stop at what they do not expect, make their own files, and say what they skip"
