@@ -133,6 +133,9 @@ pub struct StepStarted {
     pub attempt: u32,
     /// What the outside dedupes on.
     pub idempotency_key: String,
+    /// When the first attempt with this idempotency key started, in nanoseconds since 1970; none when this is the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_started: Option<i64>,
     /// The workspace's tree at the start, for a contained step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<BlockId>,

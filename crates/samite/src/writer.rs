@@ -10,7 +10,7 @@ use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
 use samite_model::{BranchId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How to become a branch's writer.
@@ -70,6 +70,8 @@ pub struct Writer {
     pseudonym: Pseudonym,
     process: Vec<u8>,
     time_to_live: i64,
+    /// The lease that this writer's ended, when it ended one.
+    pub(crate) previous: Option<Lease>,
     state: Mutex<State>,
 }
 
@@ -79,6 +81,8 @@ struct State {
     open: Option<(u64, Arc<Vec<OpenStep>>)>,
     /// Starts whose commit was not acknowledged, by the hash of their key.
     uncertain: HashMap<[u8; 16], EntryId>,
+    /// The starts that this very object asked for. Others of its epoch are of other processes with the same writer's id.
+    started: HashSet<EntryId>,
 }
 
 impl Client {
@@ -113,7 +117,7 @@ impl Client {
         if !owners.contains(&state.owner) {
             owners.push(state.owner);
         }
-        let (epoch, expires) =
+        let (epoch, expires, previous) =
             take_lease(&self.core, &state, writer, &process, time_to_live, options.take_over).await?;
         Ok(Writer {
             client: self.clone(),
@@ -124,7 +128,8 @@ impl Client {
             pseudonym: writer,
             process,
             time_to_live,
-            state: Mutex::new(State { expires, open: None, uncertain: HashMap::new() }),
+            previous,
+            state: Mutex::new(State { expires, open: None, uncertain: HashMap::new(), started: HashSet::new() }),
         })
     }
 }
@@ -144,7 +149,7 @@ async fn take_lease(
     process: &[u8],
     time_to_live: i64,
     force: bool,
-) -> Result<(u64, i64)> {
+) -> Result<(u64, i64, Option<Lease>)> {
     let mut take_over = None;
     // Each round sees another holder, and a holder that lives ends the loop.
     for _ in 0..8 {
@@ -152,7 +157,7 @@ async fn take_lease(
         let expires = now.saturating_add(time_to_live);
         let request = LeaseRequest { journal: branch.id, writer, now, expires, process: process.to_vec(), take_over };
         match core.0.ledger.lease(request).await? {
-            LeaseOutcome::Held { epoch, .. } => return Ok((epoch, expires)),
+            LeaseOutcome::Held { epoch, previous } => return Ok((epoch, expires, previous)),
             LeaseOutcome::Busy(lease) if force || holder_is_gone(&lease) => take_over = Some(lease.epoch),
             LeaseOutcome::Busy(lease) => {
                 return Err(lease_held(branch.id, &lease, now));
@@ -252,6 +257,34 @@ impl Writer {
 
     pub(crate) fn remember_uncertain(&self, key: [u8; 16], id: EntryId) {
         self.locked().uncertain.insert(key, id);
+    }
+
+    /// Notes a start that this object asks for.
+    pub(crate) fn remember_started(&self, step: EntryId) {
+        self.locked().started.insert(step);
+    }
+
+    /// Whether this very object asked for a start.
+    pub(crate) fn has_started(&self, step: EntryId) -> bool {
+        self.locked().started.contains(&step)
+    }
+
+    /// How often a lease that only time ends must be renewed; none when it ends with a process.
+    pub(crate) fn renewal(&self) -> Option<std::time::Duration> {
+        let third = u64::try_from(self.time_to_live / 3).unwrap_or(0).max(1);
+        self.process.is_empty().then(|| std::time::Duration::from_nanos(third))
+    }
+
+    /// Renews the lease by itself, while nothing is appended.
+    ///
+    /// # Errors
+    /// `fenced` when another writer took over.
+    pub(crate) async fn renew(&self) -> Result<()> {
+        let expires = self.core().now().saturating_add(self.time_to_live);
+        let renew = Some((self.branch, self.epoch, expires));
+        self.core().0.ledger.commit(Commit { renew, ..Commit::default() }).await?;
+        self.locked().expires = expires;
+        Ok(())
     }
 
     /// Remembers what a commit under a guard on `version` that changed so many registers made of the open steps. A

@@ -50,6 +50,9 @@ struct StepSettled {
     #[serde(flatten)]
     assessment: AssessmentShape,
     settlement: Option<SettlementShape>,
+    /// Why it could not be looked at or settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -89,6 +92,7 @@ impl Recovered {
         let step = |step: &RecoveredStep| StepSettled {
             assessment: AssessmentShape::new(&step.assessment),
             settlement: step.settlement.as_ref().map(SettlementShape::new),
+            error: step.error.as_ref().map(ToString::to_string),
         };
         Self {
             session: recovery.session.to_string(),
@@ -125,6 +129,9 @@ impl Answer for Recovered {
                 step.assessment.show(page);
                 if let Some(settlement) = &step.settlement {
                     settlement.show(page);
+                }
+                if let Some(error) = &step.error {
+                    page.styled(Style::Care, format!("    it could not be recovered: {error}"));
                 }
             }
         }

@@ -122,3 +122,191 @@ fn nothing_of_a_command_outlives_its_samite() {
     }
     panic!("process {child_pid} outlived the command that ran it");
 }
+
+/// Waits until a file is there.
+fn wait_for(path: &std::path::Path) {
+    while !path.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// A command that leaves an effect behind and is killed with its samite, for a writer that goes on; then another samite
+/// of the same writer.
+fn the_same_writer_goes_on_after_its_samite_was_killed(writer: &[(&str, String)]) {
+    let place = Place::new();
+    let id = place.session();
+    let command = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.envs(writer.iter().map(|(name, value)| (*name, value.as_str())));
+        command
+    };
+    let script = "echo sent >> sent.txt; sleep 60";
+    let run = ["step", "run", &id, "--key", "k1", "--tool", "mail", "--", "sh", "-c", script];
+    let mut child = command(&run).spawn().unwrap();
+    wait_for(&place.path().join("sent.txt"));
+    // While it runs it is busy for its own key, and no doubt.
+    let busy = command(&run).output().unwrap();
+    assert_eq!(busy.status.code(), Some(4));
+    let before = command(&["--json", "recover", &id]).output().unwrap();
+    let before: serde_json::Value = serde_json::from_slice(&before.stdout).unwrap();
+    assert_eq!((&before["clear"], before["steps"].as_array().map(Vec::len)), (&true.into(), Some(0)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let steps: serde_json::Value =
+        serde_json::from_slice(&command(&["--json", "step", "list", &id]).output().unwrap().stdout).unwrap();
+    assert_eq!(text(&steps, "/steps/0/state"), "in_doubt");
+    let reworded = "echo sent again >> sent.txt";
+    let again = ["--json", "step", "run", &id, "--key", "k2", "--tool", "mail", "--", "sh", "-c", reworded];
+    let again = command(&again).output().unwrap();
+    assert_eq!(again.status.code(), Some(4), "{again:?}");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("step_in_doubt"), "{again:?}");
+    assert_eq!(std::fs::read_to_string(place.path().join("sent.txt")).unwrap(), "sent\n");
+    let recovered = command(&["--json", "recover", &id]).output().unwrap();
+    let recovered: serde_json::Value = serde_json::from_slice(&recovered.stdout).unwrap();
+    assert_eq!((&recovered["clear"], text(&recovered, "/steps/0/step/key")), (&false.into(), "k1".to_owned()));
+    assert!(command(&["step", "resolve", &id, "k1", "--happened"]).status().unwrap().success());
+    let after = command(&["--json", "recover", &id]).output().unwrap();
+    let after: serde_json::Value = serde_json::from_slice(&after.stdout).unwrap();
+    assert_eq!(after["clear"], true);
+}
+
+#[test]
+fn a_named_writer_does_not_repeat_what_its_killed_samite_did() {
+    the_same_writer_goes_on_after_its_samite_was_killed(&[("SAMITE_WRITER", "w".to_owned())]);
+}
+
+#[test]
+fn a_writer_with_a_living_process_does_not_repeat_what_its_killed_samite_did() {
+    let process = std::process::id().to_string();
+    let writer = [("SAMITE_WRITER", "w".to_owned()), ("SAMITE_WRITER_PID", process)];
+    the_same_writer_goes_on_after_its_samite_was_killed(&writer);
+}
+
+/// A step that runs although the harness that it runs for has died: its key, session and command.
+struct Orphan {
+    place: Place,
+    id: String,
+    samite: std::process::Child,
+}
+
+impl Orphan {
+    fn new() -> Self {
+        let place = Place::new();
+        let id = place.session();
+        place.say(&id, "go");
+        let mut harness = std::process::Command::new("sleep").arg("300").spawn().unwrap();
+        let script = "echo $$ > pid.txt; mv pid.txt runs.txt; echo effect >> effects.txt; sleep 300";
+        let run = ["step", "run", &id, "--key", "k", "--effect", "idempotent", "--", "sh", "-c", script];
+        let mut command = place.command(&run);
+        command.env("SAMITE_WRITER", "w").env("SAMITE_WRITER_PID", harness.id().to_string());
+        let samite = command.spawn().unwrap();
+        wait_for(&place.path().join("effects.txt"));
+        harness.kill().unwrap();
+        harness.wait().unwrap();
+        Self { place, id, samite }
+    }
+
+    fn still_runs(&self) -> bool {
+        let pid = std::fs::read_to_string(self.place.path().join("runs.txt")).unwrap();
+        std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+    }
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        self.samite.kill().ok();
+        self.samite.wait().ok();
+    }
+}
+
+#[test]
+fn a_fork_does_not_run_what_still_runs_on_the_branch_that_it_left() {
+    let orphan = Orphan::new();
+    let fork = orphan.place.json(&["fork", &orphan.id]).json();
+    let branch = text(&fork, "/id");
+    let at = format!("{}:{branch}", orphan.id);
+    let script = "echo $$ > pid.txt; mv pid.txt runs.txt; echo effect >> effects.txt; sleep 300";
+    let run = ["step", "run", &at, "--key", "k", "--effect", "idempotent", "--", "sh", "-c", script];
+    let error = orphan.place.json(&run).error(4);
+    assert!(error.to_string().contains("still at it"), "{error}");
+    let recovered = orphan.place.json(&["recover", &at]).json();
+    assert_eq!((&recovered["clear"], text(&recovered, "/steps/0/decision")), (&false.into(), "busy".to_owned()));
+    assert!(orphan.still_runs(), "a fork ends nothing of the branch that it left");
+    assert_eq!(std::fs::read_to_string(orphan.place.path().join("effects.txt")).unwrap(), "effect\n");
+}
+
+#[test]
+fn a_plan_of_recovery_ends_nothing() {
+    let orphan = Orphan::new();
+    let plan = orphan.place.json(&["recover", &orphan.id, "--plan"]).json();
+    assert_eq!(text(&plan, "/steps/0/decision"), "busy");
+    assert!(orphan.still_runs());
+    let recovered = orphan.place.json(&["recover", &orphan.id]).json();
+    assert_eq!((&recovered["clear"], text(&recovered, "/steps/0/decision")), (&true.into(), "run_again".to_owned()));
+    assert!(!orphan.still_runs());
+}
+
+#[test]
+fn neither_a_command_nor_a_probe_sees_the_master_key() {
+    let place = Place::new();
+    let key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env_remove("SAMITE_MASTER_FILE").env("SAMITE_MASTER_KEY", key);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let session: serde_json::Value = serde_json::from_str(&run(&["--json", "session", "new"])).unwrap();
+    let id = text(&session, "/id");
+    std::fs::write(place.path().join("probe.sh"), "env > probe.txt; cat /proc/$PPID/comm; exit 1").unwrap();
+    let probe = ["--effect", "observable", "--probe", "command:sh probe.sh"];
+    let mut arguments = vec!["step", "run", &id, "--key", "k"];
+    arguments.extend(probe);
+    arguments.extend(["--", "sh", "-c", "env; tr '\\0' '\\n' < /proc/$PPID/environ"]);
+    let command = run(&arguments);
+    let probe = std::fs::read_to_string(place.path().join("probe.txt")).unwrap();
+    for seen in [&command, &probe] {
+        assert!(seen.contains("SAMITE_STORE="), "{seen}");
+        assert!(!seen.contains("SAMITE_MASTER") && !seen.contains(key), "{seen}");
+    }
+    let lives = place.store().join("tenants/local/lives");
+    assert_eq!(std::fs::read_dir(lives).unwrap().count(), 0, "a step with an outcome leaves no sign of life");
+}
+
+#[test]
+fn a_workspace_probe_sees_whether_the_workspace_changed() {
+    for (effect, runs_again) in [("sleep 60", true), ("echo new > work/new.txt; sleep 60", false)] {
+        let place = Place::new();
+        let id = place.session();
+        std::fs::create_dir(place.path().join("work")).unwrap();
+        std::fs::write(place.path().join("work/a.txt"), "a").unwrap();
+        place.run(&["workspace", "attach", &id, "work"]).ok();
+        let script = format!("echo x >> started.txt; test $(wc -l < started.txt) -ge 2 || {{ {effect}; }}");
+        let run = [
+            "--json",
+            "step",
+            "run",
+            &id,
+            "--key",
+            "k",
+            "--effect",
+            "observable",
+            "--probe",
+            "workspace",
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ];
+        let mut child = place.command(&run).spawn().unwrap();
+        wait_for(&place.path().join("started.txt"));
+        if !runs_again {
+            wait_for(&place.path().join("work/new.txt"));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let again = place.run(&run);
+        assert_eq!(again.status, if runs_again { 0 } else { 4 }, "{again:?}");
+    }
+}

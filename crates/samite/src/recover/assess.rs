@@ -1,14 +1,17 @@
 //! What is known of a step in doubt, and what follows from it.
 
 use super::Site;
-use crate::payload::SettledBy;
+use crate::payload::{SettledBy, StepStarted};
 use crate::probe;
-use crate::step::{InDoubt, Resolution, Settled};
+use crate::step::{InDoubt, Resolution, Settled, StepRecord};
 use crate::workspace::RESTORE;
 use crate::writer::Writer;
-use samite_host::supervise::{Exit, Recorded, Standing, end_or_find, sign_of_life};
+use data_encoding::HEXLOWER;
+use samite_host::files;
+use samite_host::process::{self, Identity, Liveness};
+use samite_host::supervise::{Exit, Recorded, SignOfLife, Standing, end_or_find, find, sign_of_life};
 use samite_model::recovery::{Decision, Known, Look, Workspace, decide};
-use samite_model::step::{Effect, Evidence, OutcomeKind, Verdict};
+use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, Verdict};
 use samite_model::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,7 +69,11 @@ impl Assessment {
 
 /// The processes of a step, as its start records them.
 pub(crate) fn process_value(recorded: &Recorded, life: &str) -> Result<Value> {
-    let process = StepProcess { supervised: data_encoding::HEXLOWER.encode(&recorded.encode()), life: life.to_owned() };
+    let process = StepProcess {
+        supervised: HEXLOWER.encode(&recorded.encode()),
+        life: life.to_owned(),
+        runner: Some(HEXLOWER.encode(&process::current()?.encode())),
+    };
     serde_json::to_value(process).map_err(|error| Error::internal("unserialisable", "a process record").because(error))
 }
 
@@ -77,11 +84,46 @@ struct StepProcess {
     supervised: String,
     /// The name of its sign of life.
     life: String,
+    /// The process that runs the step and records its outcome, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runner: Option<String>,
+}
+
+/// Where the process that runs a step, and would record its outcome, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runner {
+    /// The step's start names none.
+    NotRecorded,
+    /// It runs.
+    Alive,
+    /// It has ended, so nobody will record an outcome.
+    Gone,
+    /// It cannot be seen from here.
+    Unseen,
+}
+
+/// Where the process that runs a step is. Looks, and ends nothing.
+pub(crate) fn runner(started: &StepStarted) -> Runner {
+    let Some(process) = StepProcess::of(started) else { return Runner::NotRecorded };
+    match process.runner().as_ref().map(Identity::liveness) {
+        Some(Liveness::Alive) => Runner::Alive,
+        Some(Liveness::Gone | Liveness::OtherBoot) => Runner::Gone,
+        Some(Liveness::Unknown) => Runner::Unseen,
+        None => Runner::NotRecorded,
+    }
 }
 
 impl StepProcess {
+    fn of(started: &StepStarted) -> Option<Self> {
+        started.process.as_ref().and_then(|value| serde_json::from_value(value.clone()).ok())
+    }
+
+    fn runner(&self) -> Option<Identity> {
+        Identity::decode(&HEXLOWER.decode(self.runner.as_ref()?.as_bytes()).ok()?).ok()
+    }
+
     fn recorded(&self, site: &Site) -> Result<Recorded> {
-        let bytes = data_encoding::HEXLOWER
+        let bytes = HEXLOWER
             .decode(self.supervised.as_bytes())
             .map_err(|_| Error::corrupt("bad_process", "a step's processes are not recorded as they should be"))?;
         Ok(Recorded::decode(&bytes)?.with_sign_of_life(&self.life_path(site)))
@@ -94,6 +136,32 @@ impl StepProcess {
     }
 }
 
+/// What is known of the processes of a step in doubt.
+struct Processes {
+    /// Whether one runs, or cannot be seen from here.
+    alive: bool,
+    /// The sign of life.
+    life: Option<SignOfLife>,
+    /// When they were last seen running, in nanoseconds since 1970.
+    lost_at: Option<i64>,
+}
+
+/// Where the time is kept at which a step without a sign of life was lost at the latest.
+fn doubt_path(step: &StepRecord, site: &Site) -> PathBuf {
+    site.lives.join(format!("{}.doubt", step.id))
+}
+
+/// Removes what the lives directory holds of a step that is not in doubt any more. A file that stays does no harm.
+pub(super) fn forget_life(step: &StepRecord, site: &Site) {
+    if let Some(process) = StepProcess::of(&step.started) {
+        files::remove(&process.life_path(site)).ok();
+    }
+    let path = doubt_path(step, site);
+    if files::exists(&path).unwrap_or(false) {
+        files::remove(&path).ok();
+    }
+}
+
 impl Writer {
     /// Finds out about a step in doubt: ends what still runs, looks with its probe, compares the workspace. Nothing is
     /// written.
@@ -101,26 +169,58 @@ impl Writer {
     /// # Errors
     /// `unavailable` when the process table cannot be read; `corrupt` when an entry cannot.
     pub async fn assess(&self, doubt: &InDoubt, site: &Site) -> Result<Assessment> {
-        let step = &doubt.step;
-        let process: Option<StepProcess> =
-            step.started.process.as_ref().and_then(|value| serde_json::from_value(value.clone()).ok());
-        let own = step.start.journal == self.branch();
-        let mut alive = false;
-        let mut lost_at = None;
-        let mut life = None;
-        if let (true, Some(process)) = (own, &process) {
-            let recorded = process.recorded(site)?;
-            life = sign_of_life(&process.life_path(site)).ok().flatten();
-            lost_at = life.as_ref().map(|life| life.renewed);
-            match end_or_find(&recorded, PATIENCE)? {
-                // What cannot be seen from here is not taken for gone.
-                Standing::StillRunning(_) | Standing::Unseen => alive = true,
-                // Its survivors worked until now.
-                Standing::EndedNow => lost_at = Some(self.core().now()),
-                Standing::Ended | Standing::OtherBoot => {}
-            }
+        self.assess_by(doubt, site, false).await
+    }
+
+    /// What is known of the processes of a step in doubt.
+    fn processes(&self, step: &StepRecord, site: &Site, only_look: bool) -> Result<Processes> {
+        let mut known = Processes { alive: false, life: None, lost_at: None };
+        let Some(process) = StepProcess::of(&step.started) else { return Ok(known) };
+        let recorded = process.recorded(site)?;
+        known.life = sign_of_life(&process.life_path(site)).ok().flatten();
+        known.lost_at = known.life.as_ref().map(|life| life.renewed);
+        // What runs for the branch that a fork left is not this branch's to end.
+        let leave = only_look || step.start.journal != self.branch();
+        match if leave { find(&recorded)? } else { end_or_find(&recorded, PATIENCE)? } {
+            // What cannot be seen from here is not taken for gone.
+            Standing::StillRunning(_) | Standing::Unseen => known.alive = true,
+            // Its survivors worked until now.
+            Standing::EndedNow => known.lost_at = Some(self.core().now()),
+            Standing::Ended | Standing::OtherBoot => {}
         }
-        if !own {
+        Ok(known)
+    }
+
+    /// When a step was lost at the latest that left no sign of life: at the end of its writer's lease where that is
+    /// known, else now. The first answer is kept, so that a later look counts from it.
+    fn lost_at_the_latest(&self, step: &StepRecord, site: &Site, only_look: bool) -> Result<i64> {
+        let path = doubt_path(step, site);
+        let kept = files::read_if_exists(&path)?.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok());
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let now = self.core().now();
+        let own = step.start.journal == self.branch();
+        let lease = self.previous.as_ref().filter(|lease| own && lease.epoch == step.epoch);
+        // A lease that was taken over before it expired ended with the takeover.
+        let lost = lease.map_or(now, |lease| lease.expires.min(now));
+        if !only_look {
+            files::write_atomic(&path, lost.to_string().as_bytes(), 0o600)?;
+        }
+        Ok(lost)
+    }
+
+    /// As [`Writer::assess`]; `only_look` ends nothing and keeps nothing.
+    pub(crate) async fn assess_by(&self, doubt: &InDoubt, site: &Site, only_look: bool) -> Result<Assessment> {
+        let step = &doubt.step;
+        let own = step.start.journal == self.branch();
+        // The branch that a fork left knows best how its step ended.
+        let Processes { mut alive, life, lost_at } = if own || doubt.recorded.is_empty() {
+            self.processes(step, site, only_look)?
+        } else {
+            Processes { alive: false, life: None, lost_at: None }
+        };
+        if !own && !alive {
             let (_, open) = self.open_steps(false).await?;
             if let Some(open) = open.iter().find(|open| open.id == step.id) {
                 alive = self.parent_is_at_it(open).await?;
@@ -161,27 +261,45 @@ impl Writer {
         let mut workspace = Workspace::Unknown;
         if !alive {
             if let (Effect::Observable { .. }, Some(probe)) = (&step.started.effect, &step.started.probe) {
-                let seen = probe::look(probe, &probe::Lookout::new(&site.base));
+                let compared = match probe {
+                    Probe::Workspace => Some(self.workspace_of(step, &[], lost_at, site).await?),
+                    _ => None,
+                };
+                let changed = || match &compared {
+                    Some((Workspace::Unchanged, _)) => Ok(Vec::new()),
+                    Some((Workspace::ChangedByStep | Workspace::ChangedByOthers, seen)) => Ok(seen.paths.clone()),
+                    Some((Workspace::Unknown | Workspace::Gone, seen)) => {
+                        Err(Error::unavailable("no_tree", seen.seen.clone()))
+                    }
+                    None => Err(Error::unavailable("no_tree", "the workspace was not compared")),
+                };
+                let seen =
+                    probe::look(probe, &probe::Lookout { changed: Some(&changed), ..probe::Lookout::new(&site.base) });
                 look = Look::Saw(seen.verdict);
                 evidence = Some(seen);
             }
             if let Effect::Contained { within } = &step.started.effect {
-                let (standing, seen) = self.workspace_of(step, within, lost_at, site).await?;
+                // What runs on the branch that a fork left changes another line's files.
+                let (standing, seen) = self.workspace_of(step, within, lost_at.filter(|_| own), site).await?;
                 workspace = standing;
                 evidence = Some(seen);
             }
         }
+        let lost_at = match (lost_at, &look) {
+            (None, Look::Saw(_)) => Some(self.lost_at_the_latest(step, site, only_look)?),
+            _ => lost_at,
+        };
         let mut decision = decide(&Known {
             effect: step.started.effect.clone(),
             alive,
-            age_seconds: since(step.started_at).unwrap_or(u64::MAX),
+            age_seconds: since(step.started.first_started.unwrap_or(step.started_at)).unwrap_or(u64::MAX),
             workspace,
             look,
             remote: step.started.probe.as_ref().is_some_and(samite_model::step::Probe::is_remote),
-            lost_seconds: since(lost_at.unwrap_or(step.started_at)).unwrap_or(0),
+            lost_seconds: lost_at.and_then(since).unwrap_or(0),
         });
         // Where only a person could tell, the supervisor's last word can: it saw the command end well.
-        let ended = life.and_then(|life| life.ended);
+        let ended = life.filter(|_| own).and_then(|life| life.ended);
         if let (Decision::Ask { .. }, Effect::Opaque | Effect::Observable { .. }, Some((Exit::Code(0), _))) =
             (decision, &step.started.effect, ended)
         {

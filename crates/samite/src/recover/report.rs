@@ -3,11 +3,13 @@
 use super::{Assessment, Settlement, Site};
 use crate::client::Client;
 use crate::fingerprint::{self, Difference, Fingerprint, StateFile};
+use crate::step::InDoubt;
 use crate::workspace::{ChangeKind, RecordedTree, WorkspaceInfo};
-use crate::writer::WriterOptions;
+use crate::writer::{Writer, WriterOptions};
 use samite_host::files;
+use samite_model::recovery::{Ask, Decision};
 use samite_model::tree::diff;
-use samite_model::{BranchId, Position, Result, SessionId};
+use samite_model::{BranchId, Error, Position, Result, SessionId};
 use samite_workspace::{Tree, scan};
 use std::time::Duration;
 
@@ -23,12 +25,14 @@ pub struct RecoverOptions {
 }
 
 /// A step in doubt, and what was done about it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RecoveredStep {
     /// What is known of it, and the decision.
     pub assessment: Assessment,
     /// What was done; none when only looking.
     pub settlement: Option<Settlement>,
+    /// Why it could not be looked at or settled; a person then decides, or the next recovery does.
+    pub error: Option<Error>,
 }
 
 /// A path of the workspace that differs from the last tree.
@@ -61,7 +65,7 @@ pub struct WorkspaceReport {
 }
 
 /// What a harness needs to resume.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Recovery {
     /// The session.
     pub session: SessionId,
@@ -79,7 +83,9 @@ impl Recovery {
     /// Whether nothing is left for a person to decide, or to wait for.
     pub fn is_clear(&self) -> bool {
         self.steps.iter().all(|step| {
-            step.settlement.as_ref().map_or_else(|| step.assessment.is_decided(), |settlement| settlement.decided)
+            let decided =
+                step.settlement.as_ref().map_or_else(|| step.assessment.is_decided(), |settlement| settlement.decided);
+            step.error.is_none() && decided
         })
     }
 }
@@ -102,9 +108,7 @@ impl Client {
             let workspace = self.workspace_report(session, branch).await?;
             let mut steps = Vec::new();
             for doubt in writer.doubts().await? {
-                let assessment = writer.assess(&doubt, site).await?;
-                let settlement = if options.plan { None } else { Some(writer.settle(&assessment, site).await?) };
-                steps.push(RecoveredStep { assessment, settlement });
+                steps.push(writer.recover_step(doubt, options.plan, site).await);
             }
             let position = self.head(session, branch).await?;
             Ok(Recovery { session, position, epoch: writer.epoch(), steps, workspace })
@@ -174,6 +178,24 @@ impl Client {
                 _ => None,
             })
             .collect())
+    }
+}
+
+impl Writer {
+    /// Looks at a step in doubt and settles it. What fails for one step hides nothing of the others.
+    async fn recover_step(&self, doubt: InDoubt, plan: bool, site: &Site) -> RecoveredStep {
+        match self.assess_by(&doubt, site, plan).await {
+            Ok(assessment) if plan => RecoveredStep { assessment, settlement: None, error: None },
+            Ok(assessment) => match self.settle(&assessment, site).await {
+                Ok(settlement) => RecoveredStep { assessment, settlement: Some(settlement), error: None },
+                Err(error) => RecoveredStep { assessment, settlement: None, error: Some(error) },
+            },
+            Err(error) => {
+                let decision = Decision::Ask { reason: Ask::CannotTell };
+                let assessment = Assessment { doubt, decision, evidence: None, recorded_output: None };
+                RecoveredStep { assessment, settlement: None, error: Some(error) }
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Carrying out a recovery decision.
 
+use super::assess::forget_life;
 use super::{Assessment, Site};
 use crate::step::{Outcome, Settled};
 use crate::workspace::RESTORE;
@@ -80,6 +81,9 @@ impl Writer {
             Decision::Probe | Decision::Wait { .. } | Decision::Busy | Decision::Ask { .. } => {
                 settlement.decided = false;
             }
+        }
+        if settlement.decided && !settlement.run_again {
+            forget_life(step, site);
         }
         Ok(settlement)
     }

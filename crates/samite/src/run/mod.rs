@@ -8,7 +8,7 @@ use crate::writer::{NewEvent, Writer, WriterOptions};
 use data_encoding::BASE64;
 use samite_host::files;
 use samite_host::supervise::{Capture, End, Exit, Finished, Output, Stopper, SuperviseOptions, Supervised, spawn};
-use samite_model::step::{Effect, OutcomeKind};
+use samite_model::step::{Effect, OutcomeKind, Probe};
 use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use std::io::{Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 /// An output's bytes that are kept at most: 1 GiB.
 const SPILL: u64 = 1 << 30;
@@ -195,7 +196,7 @@ impl Writer {
             let (begun, supervised) = self.begin_supervised(run, site).await?;
             let doubt = match (begun, supervised) {
                 (Begin::Run(handle), Some(supervised)) => {
-                    let outcome = self.carry_out(&handle, supervised, run).await?;
+                    let outcome = self.carry_out(&handle, supervised, run, site).await?;
                     return Ok(Ran::Ended { outcome, replayed: false, settled });
                 }
                 (Begin::Run(handle), None) => {
@@ -241,7 +242,7 @@ impl Writer {
         if let Some(probe) = step.probe.take() {
             step.probe = Some(probe::prepare(probe, &probe::Lookout::new(&run.directory))?);
         }
-        if matches!(step.effect, Effect::Contained { .. }) {
+        if matches!(step.effect, Effect::Contained { .. }) || step.probe == Some(Probe::Workspace) {
             step.tree = self.tree_before(site).await?;
         }
         let (supervised, life) =
@@ -289,9 +290,12 @@ impl Writer {
     async fn carry_out(
         &self,
         handle: &StepHandle,
-        (mut supervised, _): (Supervised, String),
+        (mut supervised, life): (Supervised, String),
         run: &RunStep,
+        site: &Site,
     ) -> Result<Outcome> {
+        // An attempt after a failure has the key of the one before.
+        supervised.set_variable("SAMITE_IDEMPOTENCY_KEY", &handle.idempotency_key);
         if let Err(error) = supervised.go() {
             // Nothing was started, so there is no doubt.
             self.fail(handle, json!({ "not_started": error.message() }), true).await?;
@@ -301,11 +305,12 @@ impl Writer {
         if let Some(OnStart(hand_out)) = &run.on_start {
             hand_out(supervised.stopper()?);
         }
-        let mut finished = supervised.wait()?;
+        let mut finished = self.wait_for(supervised)?;
         samite_host::kill_point("step.before_outcome");
+        // An outcome with the ends of a long output is better than none.
         let whole = [
-            self.keep_output(handle, "stdout", &mut finished.stdout).await?,
-            self.keep_output(handle, "stderr", &mut finished.stderr).await?,
+            self.keep_output(handle, "stdout", &mut finished.stdout).await.unwrap_or_default(),
+            self.keep_output(handle, "stderr", &mut finished.stderr).await.unwrap_or_default(),
         ];
         let Some(completion) = completion(&finished, whole, run.retry) else {
             return Err(Error::unavailable(
@@ -316,6 +321,8 @@ impl Writer {
         };
         let position = self.finish(handle, &completion).await?;
         samite_host::kill_point("step.after_outcome");
+        // It was about a doubt that there is none of; a file that stays does no harm.
+        files::remove(&site.lives.join(life)).ok();
         Ok(Outcome {
             kind: completion.kind,
             output: completion.output,
@@ -323,6 +330,24 @@ impl Writer {
             settled: None,
             abandoned: false,
             duration: completion.duration,
+        })
+    }
+
+    /// Waits for the command's end, and renews the lease meanwhile when only time would end it: this writer's other
+    /// commands, too, would otherwise take it for lost.
+    fn wait_for(&self, supervised: Supervised) -> Result<Finished> {
+        let Some(every) = self.renewal() else { return supervised.wait() };
+        let (ended, waiting) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while waiting.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                    // One that fails is tried again; that another took over shows when the outcome is recorded.
+                    futures_lite::future::block_on(self.renew()).ok();
+                }
+            });
+            let finished = supervised.wait();
+            drop(ended);
+            finished
         })
     }
 
@@ -354,7 +379,7 @@ impl Writer {
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
         let handle = self.run_again(step.id, &assessment.did_not(), None, process).await?;
-        self.carry_out(&handle, (supervised, life), run).await.map(Some)
+        self.carry_out(&handle, (supervised, life), run, site).await.map(Some)
     }
 }
 

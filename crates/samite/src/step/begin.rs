@@ -1,8 +1,9 @@
 //! Beginning a step: run it, replay it, or say why not.
 
-use super::{Begin, Completion, InDoubt, NewStep, StepHandle, StepRecord, in_doubt, outcome_of};
+use super::standing::Standing;
+use super::{Begin, Completion, InDoubt, NewStep, StepHandle, StepRecord, outcome_of};
 use crate::core::Draft;
-use crate::payload::{StepEnded, StepStarted};
+use crate::payload::{StepEnded, StepSettled, StepStarted};
 use crate::views::{self, OpenStep, StepHashes, StepRow, register, row};
 use crate::writer::Writer;
 use samite_ledger::{Guard, Row};
@@ -40,7 +41,9 @@ impl Writer {
     }
 
     async fn begin_after(&self, before: Option<(&StepHandle, &Completion)>, new: &NewStep) -> Result<Begin> {
-        new.check()?;
+        if let Err(error) = new.check() {
+            return Err(self.after_recording(before, error).await);
+        }
         let started = started(new, 1, self.idempotency_key(&new.key)?);
         let hashes = views::step_hashes(&self.own_hash(), &started)?;
         // A begin whose acknowledgement was lost, and that is asked for again, is the same begin.
@@ -65,7 +68,11 @@ impl Writer {
         let new = plan.new;
         for round in 0..ROUNDS {
             let (version, open) = self.open_steps(round > 0).await?;
-            if let Some(answer) = self.blocked(plan, &open, before.map(|(done, _)| done.id)).await? {
+            let blocked = match self.blocked(plan, &open, before.map(|(done, _)| done.id)).await {
+                Ok(blocked) => blocked,
+                Err(error) => return Err(self.after_recording(before, error).await),
+            };
+            if let Some(answer) = blocked {
                 if round == 0 {
                     // What was remembered may have passed: a no is only said of what was just read.
                     continue;
@@ -74,6 +81,12 @@ impl Writer {
                     self.finish(done, completion).await?;
                 }
                 return Ok(answer);
+            }
+            if let Some((done, completion)) = before.filter(|(done, _)| open.iter().all(|step| step.id != done.id)) {
+                // Its end is there, and only the word of it was lost; or another ended it, which is then said.
+                self.finish(done, completion).await?;
+                before = None;
+                continue;
             }
             let guards = vec![
                 Guard::Registers { journal: self.branch, version },
@@ -97,7 +110,7 @@ impl Writer {
                         Some((done, completion)) if error.kind() == ErrorKind::Fenced => {
                             return Err(self.keep_evidence(done, completion, error).await);
                         }
-                        _ => return Err(error),
+                        _ => return Err(self.after_recording(before, error).await),
                     },
                 },
             }
@@ -107,6 +120,14 @@ impl Writer {
             format!("the steps of branch {} changed {ROUNDS} times while {:?} began", self.branch.short(), new.key),
         )
         .hint("try again"))
+    }
+
+    /// Records what came of the step before although the next cannot begin, and returns why it cannot.
+    async fn after_recording(&self, before: Option<(&StepHandle, &Completion)>, why: Error) -> Error {
+        match before {
+            Some((done, completion)) => self.finish(done, completion).await.err().unwrap_or(why),
+            None => why,
+        }
     }
 
     /// What the outside dedupes on: it derives from the branch that starts the step, so that a fork's own effect is
@@ -129,22 +150,23 @@ impl Writer {
                 let handle = self.handle(plan, step.start, step.attempt).await?;
                 return Ok(Some(Begin::Run(handle)));
             }
-            if same_key && step.fingerprint != plan.hashes.fingerprint && !in_doubt(step, self.epoch) {
-                return Err(mismatch(plan.new, step.start));
+            if !same_key && !step.blocks(&plan.hashes) {
+                continue;
             }
-            if in_doubt(step, self.epoch) {
-                if (same_key || step.blocks(&plan.hashes)) && self.parent_is_at_it(step).await? {
-                    return Ok(Some(Begin::Busy(Box::new(self.record(step.start, State::Started).await?))));
+            let busy = match self.standing(step).await? {
+                Standing::InDoubt => self.parent_is_at_it(step).await?,
+                Standing::UnderWay | Standing::Unseen if same_key && step.fingerprint != plan.hashes.fingerprint => {
+                    return Err(mismatch(plan.new, step.start));
                 }
-                if same_key || step.blocks(&plan.hashes) {
-                    return self
-                        .describe_doubt(step, same_key)
-                        .await
-                        .map(|doubt| Some(Begin::InDoubt(Box::new(doubt))));
-                }
-            } else if same_key {
-                return Ok(Some(Begin::Busy(Box::new(self.record(step.start, State::Started).await?))));
-            }
+                // Parallel calls of one writer are no doubt, but one that nobody can see is not taken for alive.
+                Standing::UnderWay if !same_key => continue,
+                Standing::UnderWay | Standing::Unseen => true,
+            };
+            return Ok(Some(if busy {
+                Begin::Busy(Box::new(self.record(step.start, State::Started).await?))
+            } else {
+                Begin::InDoubt(Box::new(self.describe_doubt(step, same_key).await?))
+            }));
         }
         Ok(None)
     }
@@ -185,14 +207,13 @@ impl Writer {
         let mut after: Vec<OpenStep> = open.to_vec();
         if let Some((done, completion)) = before {
             let Some(step) = open.iter().find(|step| step.id == done.id) else {
-                // It is not open any more: let the long way find out why.
-                self.finish(done, completion).await?;
-                return Err(Error::conflict("registers_moved", "the step before was finished already"));
+                return Err(Error::conflict("registers_moved", "the step before is not open any more"));
             };
             drafts.push(self.ended_draft(step, completion)?);
             after.retain(|step| step.id != done.id);
         }
         drafts.push(self.start_draft(plan.id, started, &plan.hashes)?);
+        self.remember_started(plan.id);
         // Each of them changes one register.
         let changes = drafts.len() as u64;
         let seq = self.commit(guards, drafts).await? + changes - 1;
@@ -231,7 +252,7 @@ impl Writer {
         }
         match row.state {
             State::Completed | State::Failed | State::Abandoned => self.replay(&found).await.map(Some),
-            State::FailedRetryable => self.start_again(plan, row.attempt).await.map(Some),
+            State::FailedRetryable => self.start_again(plan, &found, row.attempt).await.map(Some),
             // It is open: the registers, read again, say whose it is.
             State::Started | State::InDoubt | State::Absent => Ok(None),
         }
@@ -248,9 +269,16 @@ impl Writer {
         })
     }
 
-    /// The next attempt after a retryable failure. On the branch that failed it has the same idempotency key.
-    async fn start_again(&self, plan: &Plan<'_>, attempt: u32) -> Result<Begin> {
-        let started = started(plan.new, attempt + 1, self.idempotency_key(&plan.new.key)?);
+    /// The next attempt after a retryable failure. On the branch that failed it has the same idempotency key, and the
+    /// outside remembers that key since its first attempt.
+    async fn start_again(&self, plan: &Plan<'_>, failed: &Row, attempt: u32) -> Result<Begin> {
+        let mut started = started(plan.new, attempt + 1, self.idempotency_key(&plan.new.key)?);
+        if failed.position.journal == self.branch {
+            let before = self.core().entry_at(self.start_of(failed.position).await?).await?;
+            let earlier: StepStarted = before.json()?;
+            started.first_started = Some(earlier.first_started.unwrap_or(before.header.time));
+            started.idempotency_key = earlier.idempotency_key;
+        }
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             if let Some(answer) = self.blocked(plan, &open, None).await? {
@@ -265,6 +293,15 @@ impl Writer {
         }
         Err(Error::conflict("steps_contended", format!("too many writers begin {:?} at once", plan.new.key))
             .hint("try again"))
+    }
+
+    /// Where the step started that an entry ended.
+    async fn start_of(&self, end: Position) -> Result<Position> {
+        let entry = self.core().entry_at(end).await?;
+        Ok(match entry.header.kind {
+            EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => entry.json::<StepEnded>()?.start,
+            _ => entry.json::<StepSettled>()?.start,
+        })
     }
 
     /// A step in doubt with what others recorded of it.
@@ -323,9 +360,10 @@ impl Writer {
         process: Option<serde_json::Value>,
     ) -> Result<StepHandle> {
         let id = self.core().entry_id()?;
+        self.remember_started(id);
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
-            let Some(old) = open.iter().find(|known| known.id == step && in_doubt(known, self.epoch)) else {
+            let Some(old) = self.doubtful(&open, step).await? else {
                 if let Some(mine) = open.iter().find(|known| known.id == id) {
                     let record = self.record(mine.start, State::Started).await?;
                     return Ok(again_handle(id, mine.start, &record.started));
@@ -334,6 +372,7 @@ impl Writer {
             };
             let record = self.record(old.start, State::InDoubt).await?;
             let mut started = record.started;
+            started.first_started.get_or_insert(record.started_at);
             started.attempt += 1;
             started.tree = tree.or(started.tree);
             started.process.clone_from(&process);
@@ -366,6 +405,7 @@ pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> S
         probe: new.probe.clone(),
         attempt,
         idempotency_key,
+        first_started: None,
         tree: new.tree,
         process: new.process.clone(),
         source: new.source,

@@ -1,7 +1,8 @@
 //! Recording what came of a step, and settling doubts.
 
 use super::begin::not_in_doubt;
-use super::{Completion, Outcome, Resolution, Settled, StepHandle, in_doubt, outcome_of};
+use super::standing::Standing;
+use super::{Completion, Outcome, Resolution, Settled, StepHandle, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled};
 use crate::views::{self, OpenStep, row};
@@ -143,8 +144,9 @@ impl Writer {
     pub async fn resolve(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
-            let known = open.iter().find(|known| known.id == step && in_doubt(known, self.epoch));
-            let Some(known) = known else { return self.settled_before(step, resolution).await };
+            let Some(known) = self.doubtful(&open, step).await? else {
+                return self.settled_before(step, resolution).await;
+            };
             let draft = self.settled_draft(known, resolution)?;
             match self.commit(vec![Guard::Registers { journal: self.branch, version }], vec![draft]).await {
                 Ok(seq) => return Ok(Position { journal: self.branch, seq }),
@@ -177,8 +179,10 @@ impl Writer {
     pub async fn doubts(&self) -> Result<Vec<super::InDoubt>> {
         let (_, open) = self.open_steps(true).await?;
         let mut doubts = Vec::new();
-        for step in open.iter().filter(|step| in_doubt(step, self.epoch)) {
-            doubts.push(self.describe_doubt(step, true).await?);
+        for step in open.iter() {
+            if self.standing(step).await? == Standing::InDoubt {
+                doubts.push(self.describe_doubt(step, true).await?);
+            }
         }
         doubts.sort_by_key(|doubt| doubt.step.start.seq);
         Ok(doubts)

@@ -4,6 +4,7 @@ use super::{StepRecord, outcome_of};
 use crate::client::Client;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
+use crate::recover::{Runner, runner};
 use crate::views::{self, StepRow, row};
 use samite_ledger::RowQuery;
 use samite_model::step::{OutcomeKind, State};
@@ -22,7 +23,7 @@ pub(crate) const STEP_KINDS: [EntryKind; 6] = [
 
 impl Client {
     /// The steps of a branch (none: the current one), in the order of their latest start. A step that is open while
-    /// no writer holds the branch is in doubt.
+    /// no writer holds the branch, or after the process that ran it has gone, is in doubt.
     ///
     /// # Errors
     /// `not_found` when there is no such branch; `corrupt` when an entry cannot be read.
@@ -35,7 +36,8 @@ impl Client {
         let mut steps = self.steps_between(head, 1).await?;
         let writing = self.core.live_holder(branch).await?.map(|lease| lease.epoch);
         for step in steps.iter_mut().filter(|step| step.state == State::Started) {
-            if writing != Some(step.epoch) {
+            // Processes that share a writer's epoch come and go: each answers for the steps that it runs.
+            if writing != Some(step.epoch) || runner(&step.started) == Runner::Gone {
                 step.state = State::InDoubt;
             }
         }

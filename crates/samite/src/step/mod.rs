@@ -3,11 +3,11 @@
 mod begin;
 mod finish;
 mod list;
+mod standing;
 
 pub(crate) use begin::started;
 
 use crate::payload::{SettledBy, StepEnded, StepSettled, StepStarted};
-use crate::views::OpenStep;
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, State};
 use samite_model::{BlockId, EntryId, Error, Position, Result, limits};
 use serde_json::Value;
@@ -227,9 +227,4 @@ pub(crate) fn outcome_of(entry: &crate::log::Entry) -> Result<Option<Outcome>> {
         K::STEP_ABANDONED => settled(entry, true).map(Some),
         _ => Ok(None),
     }
-}
-
-/// Whether an open step's writer is gone: it was started in an epoch that passed, or before a fork.
-fn in_doubt(open: &OpenStep, epoch: u64) -> bool {
-    open.inherited || open.epoch != epoch
 }

@@ -154,3 +154,76 @@ fn a_fenced_outcome_is_kept_as_evidence() {
         assert_eq!(doubt.recorded[0].output, json!("sha"));
     });
 }
+
+/// A writer of a branch.
+async fn writer_of(world: &World, session: SessionId, branch: samite_model::BranchId) -> Writer {
+    let options = WriterOptions { take_over: true, ..WriterOptions::default() };
+    world.client.writer(session, Some(branch), options).await.unwrap()
+}
+
+#[test]
+fn a_step_is_recorded_although_the_next_cannot_begin() {
+    let world = World::new();
+    run(async {
+        let session = session(&world).await;
+        let writer = writer(&world, session).await;
+        let busy = NewStep::new("busy", "other", json!({}));
+        started(writer.begin(&busy).await.unwrap());
+        let nameless = NewStep::new("", "tool", json!({}));
+        let mismatched = NewStep::new("busy", "another", json!({}));
+        for (number, next, code) in [(1, nameless, "empty_name"), (2, mismatched, "step_mismatch")] {
+            let key = format!("done {number}");
+            let done = started(writer.begin(&NewStep::new(&key, "tool", json!({}))).await.unwrap());
+            let completion = Completion::completed(json!(number));
+            let error = writer.complete_and_begin(&done, &completion, &next).await.unwrap_err();
+            assert_eq!(error.code(), code);
+            let again = writer.begin(&NewStep::new(&key, "tool", json!({}))).await.unwrap();
+            let Begin::Replay(outcome) = again else { panic!("not recorded: {again:?}") };
+            assert_eq!(outcome.output, json!(number));
+        }
+    });
+}
+
+#[test]
+fn a_step_whose_end_was_recorded_already_does_not_keep_the_next_from_beginning() {
+    let world = World::new();
+    run(async {
+        let session = session(&world).await;
+        let writer = writer(&world, session).await;
+        let done = started(writer.begin(&commit_step("one")).await.unwrap());
+        writer.complete(&done, json!("sha")).await.unwrap();
+        // The word of it was lost, so the caller says it again on the short way.
+        let completion = Completion::completed(json!("sha"));
+        let two = started(writer.complete_and_begin(&done, &completion, &commit_step("two")).await.unwrap());
+        assert_eq!(two.attempt, 1);
+        let other = Completion::completed(json!("another"));
+        let error = writer.complete_and_begin(&done, &other, &commit_step("three")).await.unwrap_err();
+        assert_eq!(error.code(), "step_ended");
+    });
+}
+
+#[test]
+fn an_attempt_after_a_failure_on_a_fork_keeps_the_key_of_the_attempt_that_failed() {
+    let world = World::new();
+    run(async {
+        let session = session(&world).await;
+        let main = writer(&world, session).await;
+        let new =
+            NewStep { effect: Effect::Keyed { window_seconds: Some(60) }, ..NewStep::new("pay", "pay", json!({})) };
+        let first = started(main.begin(&new).await.unwrap());
+        let fork = world.client.fork(session, samite::ForkOptions::default()).await.unwrap();
+        main.release().await.unwrap();
+        let child = writer_of(&world, session, fork.branch).await;
+        let Begin::InDoubt(doubt) = child.begin(&new).await.unwrap() else { panic!("no doubt") };
+        let did_not = Resolution { what: Settled::DidNot, by: SettledBy::Effect, evidence: None, note: None };
+        let second = child.run_again(doubt.step.id, &did_not, None, None).await.unwrap();
+        assert_eq!(second.idempotency_key, first.idempotency_key);
+        child.fail(&second, json!("busy"), true).await.unwrap();
+        let third = started(child.begin(&new).await.unwrap());
+        assert_eq!((third.attempt, &third.idempotency_key), (3, &first.idempotency_key));
+        // The outside remembers the key since its first attempt.
+        let steps = world.client.steps(session, Some(fork.branch)).await.unwrap();
+        let since: Vec<Option<i64>> = steps.iter().map(|step| step.started.first_started).collect();
+        assert_eq!(since, [None, Some(steps[0].started_at), Some(steps[0].started_at)]);
+    });
+}
