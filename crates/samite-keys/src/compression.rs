@@ -28,7 +28,7 @@ const LONGEST_WITH_DICTIONARY: usize = 64 << 10;
 /// The four bytes that every frame begins with, and that are therefore not stored.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A thread keeps no larger buffer than this.
-const KEPT_BUFFER: usize = 2 << 20;
+pub(crate) const KEPT_BUFFER: usize = 2 << 20;
 
 static ENCODER: LazyLock<EncoderDictionary<'static>> = LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
 static QUICK_ENCODER: LazyLock<EncoderDictionary<'static>> =
@@ -89,8 +89,24 @@ fn with_codec<T>(codec: u8, plaintext: &[u8], then: impl FnOnce(u8, &[u8]) -> Re
 /// The plaintext, of exactly `length` bytes, of a body that begins at `at` in `bytes`; `None` when it is something
 /// else. At least four bytes must lie before the body: they are overwritten.
 pub(crate) fn decompress(codec: u8, bytes: &mut [u8], at: usize, length: usize) -> Option<Vec<u8>> {
+    let mut plaintext = Vec::new();
+    decompress_into(codec, bytes, at, length, &mut plaintext)?;
+    Some(plaintext)
+}
+
+/// As [`decompress`], into a buffer whose content is replaced, and whose room is used again.
+pub(crate) fn decompress_into(
+    codec: u8,
+    bytes: &mut [u8],
+    at: usize,
+    length: usize,
+    plaintext: &mut Vec<u8>,
+) -> Option<()> {
+    plaintext.clear();
     if codec == RAW {
-        return bytes.get(at..).filter(|body| body.len() == length).map(<[u8]>::to_vec);
+        let body = bytes.get(at..).filter(|body| body.len() == length)?;
+        plaintext.extend_from_slice(body);
+        return Some(());
     }
     let frame = bytes.get_mut(at.checked_sub(MAGIC.len())?..)?;
     frame.first_chunk_mut::<4>().map(|magic| *magic = MAGIC)?;
@@ -102,9 +118,9 @@ pub(crate) fn decompress(codec: u8, bytes: &mut [u8], at: usize, length: usize) 
         }
         .ok()?;
         // What does not fit is an error of zstd's, so that a few bytes cannot become many.
-        let mut plaintext = Vec::with_capacity(length);
-        decompressor.decompress_to_buffer(frame, &mut plaintext).ok()?;
-        (plaintext.len() == length).then_some(plaintext)
+        plaintext.reserve_exact(length);
+        decompressor.decompress_to_buffer(frame, plaintext).ok()?;
+        (plaintext.len() == length).then_some(())
     })
 }
 

@@ -29,6 +29,12 @@ pub trait Sealing: Send + Sync + 'static {
     /// As [`Sealing::open_block`].
     fn open_typed_block(&self, domain: Domain, id: BlockId, sealed: &[u8]) -> Result<(u8, Vec<u8>)>;
 
+    /// Replaces what is in `plaintext` by the plaintext of a block.
+    ///
+    /// # Errors
+    /// As [`Sealing::open_block`]; then the buffer holds anything.
+    fn open_block_into(&self, domain: Domain, id: BlockId, sealed: &[u8], plaintext: &mut Vec<u8>) -> Result<()>;
+
     /// What the cuts of large files depend on beside their content: secret, so that the sizes of chunks tell nothing.
     ///
     /// # Errors
@@ -51,6 +57,10 @@ impl Sealing for Keyring {
 
     fn open_typed_block(&self, domain: Domain, id: BlockId, sealed: &[u8]) -> Result<(u8, Vec<u8>)> {
         Self::open_typed_block(self, domain, id, sealed)
+    }
+
+    fn open_block_into(&self, domain: Domain, id: BlockId, sealed: &[u8], plaintext: &mut Vec<u8>) -> Result<()> {
+        Self::open_block_into(self, domain, id, sealed, plaintext).map(drop)
     }
 
     fn chunk_seed(&self) -> Result<u64> {

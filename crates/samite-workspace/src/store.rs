@@ -47,15 +47,41 @@ impl Store {
         Ok(places)
     }
 
+    /// As [`Store::find`], for very many: asking in the order of their ids, the index reads each of its pages once.
+    pub(crate) fn find_many(&self, blocks: &[BlockId]) -> Result<Vec<Option<BlockPlace>>> {
+        let mut order: Vec<(BlockId, usize)> = blocks.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        let mut places = vec![None; blocks.len()];
+        for batch in order.chunks(BATCH) {
+            let found = self.find(&batch.iter().map(|(block, _)| *block).collect::<Vec<_>>())?;
+            for ((_, at), found) in batch.iter().zip(found) {
+                if let Some(place) = places.get_mut(*at) {
+                    *place = found;
+                }
+            }
+        }
+        Ok(places)
+    }
+
     /// The sealed bytes of blocks, handed over one by one with their place in the question, in the order in which they
     /// lie; for one that is missing or cannot be read, the error.
     pub(crate) fn read_sealed(&self, blocks: &[BlockId], each: &mut EachBlock<'_>) -> Result<()> {
+        self.read_placed(blocks, &self.find(blocks)?, each)
+    }
+
+    /// As [`Store::read_sealed`], of blocks that were looked up already.
+    pub(crate) fn read_placed(
+        &self,
+        blocks: &[BlockId],
+        found: &[Option<BlockPlace>],
+        each: &mut EachBlock<'_>,
+    ) -> Result<()> {
         let mut places = Vec::with_capacity(blocks.len());
         let (mut inline, mut inline_at) = (Vec::new(), Vec::new());
-        for (at, (block, place)) in blocks.iter().zip(self.find(blocks)?).enumerate() {
+        for (at, (block, place)) in blocks.iter().zip(found).enumerate() {
             match place {
                 Some(BlockPlace::Pack { pack, offset, length }) => {
-                    places.push((at, Place { id: *block, pack, offset, length }));
+                    places.push((at, Place { id: *block, pack: *pack, offset: *offset, length: *length }));
                 }
                 Some(BlockPlace::Inline(_)) => {
                     inline.push(*block);

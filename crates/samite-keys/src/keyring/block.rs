@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub const MAXIMUM_BLOCK: usize = 16 << 20;
 /// codec ‖ type ‖ length.
 const HEAD_SIZE: usize = 6;
+
 thread_local! {
     /// Where a thread opens blocks: they come in bytes that others may look at too.
     static SEALED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };

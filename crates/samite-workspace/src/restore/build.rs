@@ -16,6 +16,7 @@ use rustix::fs::{AtFlags, linkat};
 use rustix::io::Errno;
 use samite_model::tree::{Action, Body, Content, Entry, LinkGroup, Listing, TreePath};
 use samite_model::{Error, Result};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// What was built: where each new entry waits, and what is known of the files.
@@ -23,8 +24,8 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct Built {
     /// For each path that changes place as a whole, its name in the temporary directory.
     pub(crate) roots: HashMap<TreePath, TreePath>,
-    /// The stamps of files, which a rename of what they are in does not change.
-    pub(crate) stamps: HashMap<TreePath, Stamp>,
+    /// The stamps of files by the number of the action that makes each; a rename of what they are in changes none.
+    pub(crate) stamps: Vec<Option<Stamp>>,
     /// The segments of files that list them in blocks.
     pub(crate) listed: HashMap<TreePath, Vec<samite_model::tree::Segment>>,
 }
@@ -49,7 +50,7 @@ enum Anchor {
 struct Builder<'a> {
     temporary: &'a Temporary<'a>,
     built: Built,
-    files: Vec<NewFile>,
+    files: Vec<NewFile<'a>>,
     links: Vec<NewLink>,
     directories: Vec<(TreePath, TreePath, Entry)>,
     anchors: HashMap<LinkGroup, Anchor>,
@@ -61,12 +62,12 @@ struct Builder<'a> {
 /// # Errors
 /// `unavailable` when the disk is full, `corrupt` when a block cannot be read: nothing was changed in the workspace.
 #[expect(clippy::too_many_arguments, reason = "what a restore knows, each used once")]
-pub(crate) fn build(
+pub(crate) fn build<'a>(
     store: &Store,
     options: &RestoreOptions,
     top: &OwnedFd,
-    temporary: &Temporary<'_>,
-    actions: &[Action],
+    temporary: &'a Temporary<'a>,
+    actions: &'a [Action],
     target: &Listing,
     scanned: &Scanned,
     source: Option<&Source>,
@@ -85,8 +86,9 @@ pub(crate) fn build(
     let tree = Tree::new(store, options.owner, options.target);
     for file in &mut builder.files {
         if let Content::File { body: body @ Body::List(_), .. } = &file.entry.content {
-            file.segments = tree.segments(body)?;
-            builder.built.listed.insert(file.path.clone(), file.segments.clone());
+            let segments = tree.segments(body)?;
+            builder.built.listed.insert(file.path.clone(), segments.clone());
+            file.segments = Cow::Owned(segments);
         }
     }
     let files = std::mem::take(&mut builder.files);
@@ -96,7 +98,12 @@ pub(crate) fn build(
     report.copied_files += written.copied_files;
     report.copied_bytes += written.copied_bytes;
     builder.failed.extend(written.failed);
-    builder.built.stamps = written.stamps;
+    builder.built.stamps = vec![None; actions.len()];
+    for (number, stamp) in written.stamps {
+        if let Some(place) = builder.built.stamps.get_mut(number) {
+            *place = Some(stamp);
+        }
+    }
     builder.link(top);
     builder.set_directories()?;
     report.failed.append(&mut builder.failed);
@@ -127,19 +134,17 @@ fn standing_anchors(actions: &[Action], target: &Listing, scanned: &Scanned) -> 
     anchors
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// Makes directories, links, pipes and devices, and lists the files to be written.
-    fn lay_out(&mut self, actions: &[Action]) -> Result<()> {
+    fn lay_out(&mut self, actions: &'a [Action]) -> Result<()> {
         let mut inside: Option<(TreePath, TreePath)> = None;
         let mut stack = DirectoryStack::new(self.temporary.directory.as_fd());
-        for (path, entry) in actions.iter().filter_map(makes) {
+        for (number, action) in actions.iter().enumerate() {
+            let Some((path, entry)) = makes(action) else { continue };
             let within = inside.as_ref().filter(|(root, _)| path.is_within(root));
             let temporary = if let Some((root, temporary)) = within {
-                let mut at = temporary.clone();
-                for name in path.names().skip(root.names().count()) {
-                    at = at.join(name);
-                }
-                at
+                // What follows the root and a separator.
+                temporary.join(path.as_bytes().get(root.as_bytes().len() + 1..).unwrap_or_default())
             } else {
                 let at = TreePath::top().join(format!("{}", self.built.roots.len()).as_bytes());
                 self.built.roots.insert(path.clone(), at.clone());
@@ -162,10 +167,10 @@ impl Builder<'_> {
                 }
                 Content::File { body, .. } => {
                     let segments = match body {
-                        Body::Segments(segments) => segments.clone(),
-                        Body::List(_) => Vec::new(),
+                        Body::Segments(segments) => Cow::Borrowed(segments.as_slice()),
+                        Body::List(_) => Cow::Owned(Vec::new()),
                     };
-                    self.files.push(NewFile { path: path.clone(), temporary, entry: entry.clone(), segments });
+                    self.files.push(NewFile { number, path, temporary, entry, segments });
                 }
                 Content::Unread(_) => {}
                 _ => {
@@ -199,9 +204,6 @@ impl Builder<'_> {
             });
             if let Err(errno) = linked {
                 self.failed.push(Special { path: link.path, what: format!("not linked: {errno}") });
-            } else {
-                // Each new name changes what is said of the file.
-                self.built.stamps.remove(&link.path);
             }
         }
     }

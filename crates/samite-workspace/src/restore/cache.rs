@@ -6,13 +6,13 @@ use crate::scan::{Scanned, State};
 use crate::system::Stamp;
 use samite_model::Result;
 use samite_model::tree::{Action, Body, Content, Segment, TreePath};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is known of files that were put in place.
 #[derive(Default)]
 pub(crate) struct Restored {
-    /// What the file system says of each since it is in its place.
-    pub(crate) stamps: HashMap<TreePath, Stamp>,
+    /// What the file system says of each since it is in its place, by the number of the action that made it.
+    pub(crate) stamps: Vec<Option<Stamp>>,
     /// The segments of files that list them in blocks.
     pub(crate) listed: HashMap<TreePath, Vec<Segment>>,
 }
@@ -30,7 +30,9 @@ pub(crate) fn refill(
     }
     // Begun after the files were written: their stamps were taken when they were in place.
     let mut writer = CacheWriter::begin(path)?;
-    let touched: std::collections::HashSet<&TreePath> = actions.iter().map(Action::path).collect();
+    let has_items = scanned.directories.iter().any(|directory| !directory.items.is_empty());
+    // Where nothing stood, nothing was touched.
+    let touched: HashSet<&TreePath> = actions.iter().filter(|_| has_items).map(Action::path).collect();
     let began = scanned.began.unwrap_or(i64::MIN);
     for directory in &scanned.directories {
         for item in &directory.items {
@@ -47,9 +49,9 @@ pub(crate) fn refill(
             writer.add(&path, &item.stamp, !item.entry.metadata.xattrs.is_empty(), segments);
         }
     }
-    for (path, entry) in actions.iter().filter_map(makes) {
+    for (action, stamp) in actions.iter().zip(&restored.stamps) {
+        let (Some((path, entry)), Some(stamp)) = (makes(action), stamp) else { continue };
         let Content::File { body, .. } = &entry.content else { continue };
-        let Some(stamp) = restored.stamps.get(path) else { continue };
         let segments: &[Segment] = match body {
             Body::Segments(segments) => segments,
             Body::List(_) => match restored.listed.get(path) {

@@ -297,13 +297,14 @@ impl Installer<'_> {
     /// Takes the stamps of files that are in their place: those that were renamed themselves, and those with several
     /// names, have new ones.
     fn stamps(&mut self, actions: &[Action], built: &Built, restored: &mut Restored) {
-        for (path, entry) in actions.iter().filter_map(makes) {
+        restored.stamps = vec![None; actions.len()];
+        for ((action, known), place) in actions.iter().zip(&built.stamps).zip(&mut restored.stamps) {
+            let Some((path, entry)) = makes(action) else { continue };
             if !matches!(entry.content, Content::File { .. }) {
                 continue;
             }
-            let known = built.stamps.get(path);
-            if let Some(known) = known.filter(|_| !built.roots.contains_key(path) && entry.metadata.link.is_none()) {
-                restored.stamps.insert(path.clone(), *known);
+            if known.is_some() && entry.metadata.link.is_none() && !built.roots.contains_key(path) {
+                *place = *known;
                 continue;
             }
             let found = self.stack.open(&path.parent().unwrap_or_default());
@@ -313,7 +314,7 @@ impl Installer<'_> {
                 && stamp.mtime == entry.metadata.mtime
                 && known.is_none_or(|known| known.inode == stamp.inode)
             {
-                restored.stamps.insert(path.clone(), stamp);
+                *place = Some(stamp);
             }
         }
     }

@@ -9,9 +9,10 @@ use crate::store::Store;
 use crate::system::{DirectoryStack, Stamp, write_all};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::ftruncate;
+use samite_ledger::BlockPlace;
 use samite_model::tree::{Entry, Segment, TreePath};
 use samite_model::{BlockId, Result};
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,20 +21,34 @@ use std::sync::{Mutex, PoisonError};
 const BATCH_BYTES: u64 = 2 << 20;
 /// So many files are.
 const BATCH_FILES: usize = 128;
+/// So many chunks are looked up at once: some megabytes of places.
+const SLAB_CHUNKS: usize = 1 << 16;
 
 /// A file to be written.
-pub(super) struct NewFile {
-    pub(super) path: TreePath,
+pub(super) struct NewFile<'a> {
+    /// The number of the action that makes it.
+    pub(super) number: usize,
+    pub(super) path: &'a TreePath,
     /// Where it is built.
     pub(super) temporary: TreePath,
-    pub(super) entry: Entry,
-    pub(super) segments: Vec<Segment>,
+    pub(super) entry: &'a Entry,
+    pub(super) segments: Cow<'a, [Segment]>,
+}
+
+impl NewFile<'_> {
+    fn chunks(&self) -> impl Iterator<Item = BlockId> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Chunk { id, .. } => Some(*id),
+            Segment::Hole { .. } => None,
+        })
+    }
 }
 
 /// What came of it.
 #[derive(Default)]
 pub(super) struct Written {
-    pub(super) stamps: HashMap<TreePath, Stamp>,
+    /// By the numbers of their actions.
+    pub(super) stamps: Vec<(usize, Stamp)>,
     pub(super) failed: Vec<Special>,
     pub(super) cloned_files: u64,
     pub(super) cloned_bytes: u64,
@@ -48,9 +63,38 @@ pub(super) struct Written {
 pub(super) fn write_files(
     store: &Store,
     temporary: &Temporary<'_>,
-    files: &[NewFile],
+    files: &[NewFile<'_>],
     source: Option<&Source>,
 ) -> Result<Written> {
+    let mut written = Written::default();
+    let mut rest = files;
+    while !rest.is_empty() {
+        let mut chunks = 0;
+        let fits = |file: &&NewFile<'_>| {
+            chunks += file.segments.len();
+            chunks <= SLAB_CHUNKS
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (slab, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        written.add(write_slab(store, temporary, slab, source)?);
+        rest = after;
+    }
+    Ok(written)
+}
+
+/// Writes files whose chunks are looked up all at once.
+fn write_slab(
+    store: &Store,
+    temporary: &Temporary<'_>,
+    files: &[NewFile<'_>],
+    source: Option<&Source>,
+) -> Result<Written> {
+    // Of files that may be cloned, only what is not is looked up, batch by batch.
+    let places = match source {
+        Some(_) => None,
+        None => Some(store.find_many(&files.iter().flat_map(NewFile::chunks).collect::<Vec<_>>())?),
+    };
+    let places = places.as_deref();
     let batches = batches(files);
     let next = AtomicUsize::new(0);
     let result = Mutex::new(Ok(Written::default()));
@@ -61,11 +105,13 @@ pub(super) fn write_files(
             temporary,
             source,
             stack: DirectoryStack::new(temporary.directory.as_fd()),
+            plaintext: Vec::new(),
             written: Written::default(),
         };
         let mut outcome = Ok(());
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            outcome = writer.batch(files.get(batch.clone()).unwrap_or_default());
+            let places = places.map(|places| places.get(batch.chunks.clone()).unwrap_or_default());
+            outcome = writer.batch(files.get(batch.files.clone()).unwrap_or_default(), places);
             if outcome.is_err() {
                 // The others need not go on.
                 next.store(batches.len(), Ordering::Relaxed);
@@ -88,29 +134,31 @@ pub(super) fn write_files(
     result.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn batches(files: &[NewFile]) -> Vec<Range<usize>> {
+/// What one thread writes in one go.
+struct Batch {
+    files: Range<usize>,
+    /// Which of all the files' chunks are theirs.
+    chunks: Range<usize>,
+}
+
+fn batches(files: &[NewFile<'_>]) -> Vec<Batch> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
+    let (mut first_chunk, mut chunks) = (0, 0);
     for (at, file) in files.iter().enumerate() {
         bytes += file.entry.content.size();
-        if bytes >= BATCH_BYTES || at + 1 - start >= BATCH_FILES {
-            batches.push(start..at + 1);
-            (start, bytes) = (at + 1, 0);
+        chunks += file.chunks().count();
+        if bytes >= BATCH_BYTES || at + 1 - start >= BATCH_FILES || at + 1 == files.len() {
+            batches.push(Batch { files: start..at + 1, chunks: first_chunk..chunks });
+            (start, bytes, first_chunk) = (at + 1, 0, chunks);
         }
-    }
-    if start < files.len() {
-        batches.push(start..files.len());
     }
     batches
 }
 
 impl Written {
     fn add(&mut self, other: Self) {
-        if self.stamps.is_empty() {
-            self.stamps = other.stamps;
-        } else {
-            self.stamps.extend(other.stamps);
-        }
+        self.stamps.extend(other.stamps);
         self.failed.extend(other.failed);
         self.cloned_files += other.cloned_files;
         self.cloned_bytes += other.cloned_bytes;
@@ -124,6 +172,8 @@ struct Writer<'a> {
     temporary: &'a Temporary<'a>,
     source: Option<&'a Source>,
     stack: DirectoryStack<'a>,
+    /// The chunk that is being written.
+    plaintext: Vec<u8>,
     written: Written,
 }
 
@@ -135,14 +185,14 @@ struct Open {
 }
 
 impl Writer<'_> {
-    fn batch(&mut self, files: &[NewFile]) -> Result<()> {
+    fn batch(&mut self, files: &[NewFile<'_>], found: Option<&[Option<BlockPlace>]>) -> Result<()> {
         let mut chunks: Vec<BlockId> = Vec::new();
         let mut places: Vec<(usize, u64)> = Vec::new();
         let mut open: Vec<Option<Open>> = Vec::with_capacity(files.len());
         for (number, file) in files.iter().enumerate() {
             let mut at = 0;
             let before = chunks.len();
-            for segment in &file.segments {
+            for segment in file.segments.iter() {
                 if let Segment::Chunk { id, .. } = segment {
                     chunks.push(*id);
                     places.push((number, at));
@@ -154,7 +204,7 @@ impl Writer<'_> {
             // A file with one chunk is made when its chunk comes; others are open from now on.
             if count != 1 || self.source.is_some() {
                 let opened = self.create(file)?;
-                if self.source.is_some_and(|source| source.clone_into(&opened, &file.path, &file.entry.content)) {
+                if self.source.is_some_and(|source| source.clone_into(&opened, file.path, &file.entry.content)) {
                     chunks.truncate(before);
                     places.truncate(before);
                     self.written.cloned_files += 1;
@@ -168,16 +218,17 @@ impl Writer<'_> {
             }
         }
         let store = self.store;
-        store.read_sealed(&chunks, &mut |at, sealed| {
+        let mut each = |at: usize, sealed: Result<&[u8]>| {
             let (Some(id), Some((number, offset))) = (chunks.get(at), places.get(at)) else { return Ok(()) };
             let (Some(file), Some(place)) = (files.get(*number), open.get_mut(*number)) else { return Ok(()) };
-            let opened = sealed.and_then(|sealed| store.sealing.open_block(CHUNKS, *id, sealed));
-            let bytes = opened.map_err(|error| store.naming(*id, error).context(format!("restoring {}", file.path)))?;
+            sealed
+                .and_then(|sealed| store.sealing.open_block_into(CHUNKS, *id, sealed, &mut self.plaintext))
+                .map_err(|error| store.naming(*id, error).context(format!("restoring {}", file.path)))?;
             let mut current = match place.take() {
                 Some(open) => open,
                 None => Open { file: self.create(file)?, chunks: 1 },
             };
-            write_all(&current.file, *offset, &bytes)
+            write_all(&current.file, *offset, &self.plaintext)
                 .map_err(|errno| self.temporary.failed(&format!("write {} in", file.path), errno))?;
             current.chunks -= 1;
             if current.chunks == 0 {
@@ -186,10 +237,14 @@ impl Writer<'_> {
                 *place = Some(current);
                 Ok(())
             }
-        })
+        };
+        match found {
+            Some(found) => store.read_placed(&chunks, found, &mut each),
+            None => store.read_sealed(&chunks, &mut each),
+        }
     }
 
-    fn create(&mut self, file: &NewFile) -> Result<OwnedFd> {
+    fn create(&mut self, file: &NewFile<'_>) -> Result<OwnedFd> {
         let parent = file.temporary.parent().unwrap_or_default();
         let opened = self.stack.open(&parent);
         opened
@@ -197,7 +252,7 @@ impl Writer<'_> {
             .map_err(|errno| self.temporary.failed(&format!("make {} in", file.path), errno))
     }
 
-    fn finish(&mut self, file: &NewFile, opened: &OwnedFd, copied: bool) -> Result<()> {
+    fn finish(&mut self, file: &NewFile<'_>, opened: &OwnedFd, copied: bool) -> Result<()> {
         let fail = |errno| self.temporary.failed(&format!("finish {} in", file.path), errno);
         let size = file.entry.content.size();
         if copied {
@@ -211,7 +266,7 @@ impl Writer<'_> {
         if let Some(errno) = refused {
             self.written.failed.push(Special { path: file.path.clone(), what: errno.to_string() });
         }
-        self.written.stamps.insert(file.path.clone(), stamp);
+        self.written.stamps.push((file.number, stamp));
         Ok(())
     }
 }
