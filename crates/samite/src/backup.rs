@@ -3,12 +3,16 @@
 use crate::embedded::Embedded;
 use samite_blocks::{FilePackStore, PackStore, read_index};
 use samite_host::files;
-use samite_ledger::{BlockIndex, BlockPlace, Pin};
-use samite_model::{Error, PinId, Result};
+use samite_ledger::{BlockIndex, BlockPlace, OpenOptions, PackRow, PackState, Pin, SqliteLedger};
+use samite_model::{Error, PackId, PinId, Result};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// How long collection waits for a backup whose process died: a day, in nanoseconds.
 const PIN_TIME: i64 = 24 * 3600 * 1_000_000_000;
+
+/// How often the ledger is copied again because a collection took away what the copy needs.
+const ROUNDS: usize = 10;
 
 /// What a backup holds.
 #[derive(Clone, Debug)]
@@ -26,7 +30,8 @@ impl Embedded {
     /// (`samite key export`). When this returns, the copy is durable and was checked.
     ///
     /// # Errors
-    /// `conflict` (`not_empty`) when the directory holds something; `corrupt` when the copy does not pass its check.
+    /// `conflict` (`not_empty`) when the directory holds something; `unavailable` (`store_busy`) when collections keep
+    /// taking away what it needs; `corrupt` when the copy does not pass its check.
     pub async fn backup(&self, to: &Path) -> Result<Backup> {
         if files::exists(to)? && !files::list(to)?.is_empty() {
             return Err(Error::conflict("not_empty", format!("{} holds something already", to.display()))
@@ -36,11 +41,11 @@ impl Embedded {
         let home = to.join(relative);
         files::create_private_dir(&home)?;
         files::create_private_dir(&home.join("packs"))?;
-        // The ledger is copied first, so that every pack it names was there before the packs are copied. A pin keeps
-        // collection from taking one away in between.
-        let pin = self.pin_packs().await?;
-        let copied = self.copy(&home).await;
-        self.ledger().unpin(pin).await?;
+        // A pin keeps collection from taking a pack away while the ledger is copied, and then until its packs are.
+        let mut pin = self.pin_of(self.ledger().packs().await?)?;
+        self.ledger().pin(pin.clone()).await?;
+        let copied = self.copy(&home, &mut pin).await;
+        self.ledger().unpin(pin.id).await?;
         let (packs, bytes) = copied?;
         // Last, so that a copy that was cut off is no store.
         let node = files::read(&self.directory().join("node.toml"))?;
@@ -48,64 +53,99 @@ impl Embedded {
         Ok(Backup { directory: to.to_path_buf(), packs, bytes: bytes + node.len() as u64 })
     }
 
-    async fn pin_packs(&self) -> Result<PinId> {
+    fn pin_of(&self, packs: Vec<PackRow>) -> Result<Pin> {
         let core = &self.store().core;
-        let packs = self.ledger().packs().await?.into_iter().map(|pack| pack.id).collect();
-        let pin = Pin {
+        Ok(Pin {
             id: PinId(core.random_id()?),
             owner: core.0.keys.tenant_pseudonym(),
             base: None,
             expires: core.now().saturating_add(PIN_TIME),
-            packs,
-        };
-        let id = pin.id;
-        self.ledger().pin(pin).await?;
-        Ok(id)
+            packs: packs.into_iter().map(|pack| pack.id).collect(),
+        })
     }
 
-    async fn copy(&self, home: &Path) -> Result<(usize, u64)> {
-        self.ledger().backup_to(home.join("ledger.db")).await?;
+    async fn copy(&self, home: &Path, pin: &mut Pin) -> Result<(usize, u64)> {
+        let ledger = self.copy_ledger(&home.join("ledger.db"), pin).await?;
+        let copied = self.copy_packs(home, &ledger).await;
+        ledger.close().await;
+        copied
+    }
+
+    /// Copies the ledger, so that every pack that the copy needs is there and stays.
+    async fn copy_ledger(&self, to: &Path, pin: &mut Pin) -> Result<SqliteLedger> {
+        for _ in 0..ROUNDS {
+            self.ledger().backup_to(to).await?;
+            let copy = SqliteLedger::open(OpenOptions::new(to).read_only())?;
+            // One that was written and taken away since the first pin is not there any more: a newer copy does not need it.
+            let needed = live(copy.packs().await?);
+            pin.packs.extend(&needed);
+            pin.packs.sort_unstable();
+            pin.packs.dedup();
+            pin.expires = self.store().core.now().saturating_add(PIN_TIME);
+            self.ledger().pin(pin.clone()).await?;
+            if needed.is_subset(&live(self.ledger().packs().await?)) {
+                return Ok(copy);
+            }
+            copy.close().await;
+            files::remove(to)?;
+        }
+        Err(Error::unavailable("store_busy", "collections keep taking away what a copy of the ledger needs")
+            .hint("back up again when there is less going on"))
+    }
+
+    async fn copy_packs(&self, home: &Path, ledger: &SqliteLedger) -> Result<(usize, u64)> {
         self.keys().back_up(&home.join("keys"))?;
         let mut bytes = 0;
         let target = FilePackStore::open(&home.join("packs"))?;
         let packs = &self.store().core.0.packs;
-        let mut count = 0;
-        for pack in packs.list().await?.into_iter().filter(|pack| pack.finished) {
-            let mut upload = target.put(pack.id).await?;
+        let needed = live(ledger.packs().await?);
+        for pack in &needed {
+            let size = packs.size(*pack).await?.unwrap_or(0);
+            let mut upload = target.put(*pack).await?;
             let mut offset = 0;
-            while offset < pack.size {
-                let length = usize::try_from((pack.size - offset).min(4 << 20)).unwrap_or(4 << 20);
-                let part = packs.read(pack.id, offset, length).await?;
+            while offset < size {
+                let length = usize::try_from((size - offset).min(4 << 20)).unwrap_or(4 << 20);
+                let part = packs.read(*pack, offset, length).await?;
                 offset += part.len() as u64;
                 upload.write(&part).await?;
             }
             upload.finish().await?;
             // The pack's own index is checked in the copy.
-            read_index(&target, pack.id).await?;
-            count += 1;
-            bytes += pack.size;
+            read_index(&target, *pack).await?;
+            bytes += size;
         }
-        self.check_places(&target).await?;
-        Ok((count, bytes))
+        check_places(ledger, &needed, &target).await?;
+        Ok((needed.len(), bytes))
     }
+}
 
-    /// Every block that the ledger knows lies in a pack of the copy.
-    async fn check_places(&self, target: &FilePackStore) -> Result<()> {
-        let mut after = None;
-        loop {
-            let blocks = self.ledger().blocks(after, 4096).await?;
-            let Some(last) = blocks.last() else { return Ok(()) };
-            after = Some(last.id);
-            for block in &blocks {
-                let BlockPlace::Pack { pack, offset, length } = &block.place else { continue };
-                let size = target.size(*pack).await?.unwrap_or(0);
-                if offset + u64::from(*length) > size {
-                    return Err(Error::corrupt(
-                        "backup_incomplete",
-                        format!("pack {pack} of the copy has {size} bytes and does not hold block {}", block.id),
-                    )
-                    .hint("run `samite verify`, then back up again"));
-                }
+fn live(packs: Vec<PackRow>) -> BTreeSet<PackId> {
+    packs.into_iter().filter(|pack| pack.state == PackState::Live).map(|pack| pack.id).collect()
+}
+
+/// Every block that the copied ledger finds lies in a pack of the copy.
+async fn check_places(ledger: &SqliteLedger, live: &BTreeSet<PackId>, target: &FilePackStore) -> Result<()> {
+    let mut after = None;
+    let mut sizes: HashMap<PackId, u64> = HashMap::new();
+    loop {
+        let blocks = ledger.blocks(after, 4096).await?;
+        let Some(last) = blocks.last() else { return Ok(()) };
+        after = Some(last.id);
+        for block in &blocks {
+            let BlockPlace::Pack { pack, offset, length } = &block.place else { continue };
+            if !live.contains(pack) {
+                continue;
+            }
+            let size = match sizes.get(pack) {
+                Some(size) => *size,
+                None => *sizes.entry(*pack).or_insert(target.size(*pack).await?.unwrap_or(0)),
+            };
+            if offset + u64::from(*length) > size {
+                return Err(Error::corrupt(
+                    "backup_incomplete",
+                    format!("pack {pack} of the copy has {size} bytes and does not hold block {}", block.id),
+                )
+                .hint("run `samite verify`, then back up again"));
             }
         }
     }

@@ -7,9 +7,7 @@ use crate::views::row;
 use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
 use samite_ledger::verify::{Finding, Options, Progress, What, verify};
-use samite_ledger::{
-    Generation, JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry,
-};
+use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry};
 use samite_model::hash::CommitmentHasher;
 use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Result};
 use samite_workspace::{Root, check_blocks, read_payload};
@@ -58,18 +56,18 @@ impl Store {
             findings: report.findings,
             ..Verified::default()
         };
-        let mut generations: Vec<Generation> = Vec::new();
         for state in core.0.ledger.journals(JournalFilter::default()).await? {
             if verified.findings.iter().any(|finding| finding.journal == state.id) {
                 // Its entries cannot be trusted to make views of.
                 continue;
             }
-            match core.views_agree(&state).await {
+            match core.views_agree(state.id).await {
                 Ok(true) => {}
                 Ok(false) => {
                     verified.stale_views.push(state.id);
                     if rebuild {
-                        generations.push(core.rebuild(&state).await?);
+                        core.replace_views(state.id).await?;
+                        verified.rebuilt.push(state.id);
                     }
                 }
                 // What it inherits is damaged, which is a finding of its own.
@@ -79,10 +77,6 @@ impl Store {
         }
         verified.findings.extend(core.check_trees(&verified.findings).await?);
         verified.packs = core.check_packs().await?;
-        if !generations.is_empty() {
-            verified.rebuilt = generations.iter().map(|generation| generation.journal).collect();
-            core.0.ledger.replace_views(generations).await?;
-        }
         Ok(verified)
     }
 }
@@ -121,17 +115,25 @@ impl Core {
             // A branch may have come to be retained after its trees were collected.
             if place.is_some() || retained && !collected.contains(&root.block) {
                 let label = roots.len().to_string();
-                roots.push((Position { journal, seq }, Root { label, ..root }));
+                let at = Position { journal, seq };
+                roots.push(((at, retained), Root { label, ..root }));
             }
         }
-        let (positions, roots): (Vec<Position>, Vec<Root>) = roots.into_iter().unzip();
+        let (positions, roots): (Vec<(Position, bool)>, Vec<Root>) = roots.into_iter().unzip();
         check_blocks(&self.blocks(), &roots, &mut |root, _, error| {
             let place = root.label.parse().ok().and_then(|at: usize| positions.get(at));
-            if let Some(Position { journal, seq }) = place {
-                findings.push(Finding::of_entry(*journal, *seq, What::Tree, error.message().to_owned()));
+            if let Some((Position { journal, seq }, retained)) = place {
+                let finding = Finding::of_entry(*journal, *seq, What::Tree, error.message().to_owned());
+                findings.push((root.block, *retained, finding));
             }
         })?;
-        Ok(findings)
+        // A collection may have taken it meanwhile.
+        let places = self.0.blocks.find_blocks(findings.iter().map(|(root, ..)| *root).collect()).await?;
+        let found = findings.into_iter().zip(places);
+        Ok(found
+            .filter(|((_, retained, _), place)| *retained || place.is_some())
+            .map(|((.., found), _)| found)
+            .collect())
     }
 
     /// Reads what each pack says of itself. Its blocks are checked by whoever reads them.
