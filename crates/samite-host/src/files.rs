@@ -13,6 +13,7 @@ mod reading;
 pub use append::AppendFile;
 pub use atomic::{TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, write_atomic};
 pub use lock::FileLock;
+pub(crate) use lock::{PATIENCE, lock_within};
 pub use range::RangeFile;
 pub use reading::{Below, files_below, open_reader};
 

@@ -1,6 +1,6 @@
 //! A small file that several processes append to, and one of them rewrites now and then. It is never synced.
 
-use crate::files::{PRIVATE_FILE, io_error};
+use crate::files::{PATIENCE, PRIVATE_FILE, io_error, lock_within};
 use samite_model::Result;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
@@ -40,7 +40,7 @@ impl SharedLog {
     /// # Errors
     /// `unavailable` when the file cannot be written.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hold(File::lock)?;
+        self.hold()?;
         let written = self.file.metadata().and_then(|before| {
             self.file.write_all(bytes).inspect_err(|_| {
                 // A part of a record would be in the way of the next; that it cannot be taken back is no new failure.
@@ -56,14 +56,14 @@ impl SharedLog {
     /// # Errors
     /// `unavailable` when the file cannot be locked.
     pub fn lock(&mut self) -> Result<LockedLog<'_>> {
-        self.hold(File::lock)?;
+        self.hold()?;
         Ok(LockedLog { log: self })
     }
 
     /// Locks the file that the path names now: a rewrite puts another in its place.
-    fn hold(&mut self, lock: fn(&File) -> std::io::Result<()>) -> Result<()> {
+    fn hold(&mut self) -> Result<()> {
         loop {
-            lock(&self.file).map_err(|error| io_error("lock", &self.path, error))?;
+            lock_within(&self.file, &self.path, PATIENCE)?;
             let ours = self.file.metadata().map_err(|error| io_error("look at", &self.path, error))?;
             match std::fs::metadata(&self.path) {
                 Ok(named) if named.ino() == ours.ino() && named.dev() == ours.dev() => return Ok(()),

@@ -1,11 +1,12 @@
 //! Locks between processes.
 
 use super::{PRIVATE_FILE, io_error};
-use samite_model::Result;
+use samite_model::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// An exclusive lock on a file, which is made (0600) when it does not exist. It ends when this is dropped or the
 /// process ends, however it ends. It excludes other processes and other `FileLock`s of this one.
@@ -17,14 +18,46 @@ pub struct FileLock {
     path: PathBuf,
 }
 
+/// How long to wait for a lock that another process keeps: one that is stopped would keep it for ever.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Takes a file's lock, waiting for others at most so long.
+pub(crate) fn lock_within(file: &File, path: &Path, patience: Duration) -> Result<()> {
+    let mut waited = Duration::ZERO;
+    let mut pause = Duration::from_micros(50);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(source)) => return Err(io_error("lock", path, source)),
+            Err(TryLockError::WouldBlock) if waited >= patience => {
+                return Err(Error::unavailable(
+                    "file_locked",
+                    format!(
+                        "another process keeps the lock on {} for more than {} s",
+                        path.display(),
+                        patience.as_secs()
+                    ),
+                )
+                .hint(format!("find it with `fuser {}`; let it go on, or end it", path.display())));
+            }
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(pause);
+                waited += pause;
+                pause = (pause * 2).min(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
 impl FileLock {
-    /// Waits for the lock.
+    /// Waits for the lock, at most a minute.
     ///
     /// # Errors
-    /// `not_found` when the directory is missing, `denied` or `unavailable`, naming the path.
+    /// `not_found` when the directory is missing, `denied` or `unavailable`, naming the path; `unavailable`
+    /// (`file_locked`) when another process keeps it.
     pub fn acquire(path: &Path) -> Result<Self> {
         let file = open(path)?;
-        file.lock().map_err(|source| io_error("lock", path, source))?;
+        lock_within(&file, path, PATIENCE)?;
         Ok(Self { file, path: path.to_owned() })
     }
 
