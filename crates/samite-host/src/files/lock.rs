@@ -144,4 +144,16 @@ mod tests {
         drop(first);
         assert!(waiter.join().unwrap());
     }
+
+    #[test]
+    fn a_lock_that_another_keeps_is_waited_for_and_then_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("lock");
+        let kept = FileLock::acquire(&path).unwrap();
+        let second = open(&path).unwrap();
+        let error = lock_within(&second, &path, Duration::from_millis(5)).unwrap_err();
+        assert_eq!(error.code(), "file_locked");
+        drop(kept);
+        lock_within(&second, &path, Duration::from_millis(5)).unwrap();
+    }
 }
