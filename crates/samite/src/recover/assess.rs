@@ -69,21 +69,29 @@ impl Assessment {
 
 /// The processes of a step, as its start records them.
 pub(crate) fn process_value(recorded: &Recorded, life: &str) -> Result<Value> {
-    let process = StepProcess {
-        supervised: HEXLOWER.encode(&recorded.encode()),
-        life: life.to_owned(),
+    StepProcess {
+        supervised: Some(HEXLOWER.encode(&recorded.encode())),
+        life: Some(life.to_owned()),
         runner: Some(HEXLOWER.encode(&process::current()?.encode())),
-    };
-    serde_json::to_value(process).map_err(|error| Error::internal("unserialisable", "a process record").because(error))
+    }
+    .value()
+}
+
+/// The processes of a step that this process itself carries out.
+pub(crate) fn own_process_value() -> Result<Value> {
+    let runner = Some(HEXLOWER.encode(&process::current()?.encode()));
+    StepProcess { supervised: None, life: None, runner }.value()
 }
 
 /// The processes of a step, as its start records them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StepProcess {
-    /// The supervisor's record, in hexadecimal digits.
-    supervised: String,
+    /// The supervisor's record, in hexadecimal digits; none when no command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    supervised: Option<String>,
     /// The name of its sign of life.
-    life: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    life: Option<String>,
     /// The process that runs the step and records its outcome, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runner: Option<String>,
@@ -122,17 +130,25 @@ impl StepProcess {
         Identity::decode(&HEXLOWER.decode(self.runner.as_ref()?.as_bytes()).ok()?).ok()
     }
 
-    fn recorded(&self, site: &Site) -> Result<Recorded> {
-        let bytes = HEXLOWER
-            .decode(self.supervised.as_bytes())
-            .map_err(|_| Error::corrupt("bad_process", "a step's processes are not recorded as they should be"))?;
-        Ok(Recorded::decode(&bytes)?.with_sign_of_life(&self.life_path(site)))
+    fn value(&self) -> Result<Value> {
+        serde_json::to_value(self).map_err(|error| Error::internal("unserialisable", "a process record").because(error))
     }
 
-    fn life_path(&self, site: &Site) -> PathBuf {
+    fn recorded(&self, site: &Site) -> Result<Option<Recorded>> {
+        let Some(supervised) = &self.supervised else { return Ok(None) };
+        let bytes = HEXLOWER
+            .decode(supervised.as_bytes())
+            .map_err(|_| Error::corrupt("bad_process", "a step's processes are not recorded as they should be"))?;
+        let recorded = Recorded::decode(&bytes)?;
+        Ok(Some(match self.life_path(site) {
+            Some(life) => recorded.with_sign_of_life(&life),
+            None => recorded,
+        }))
+    }
+
+    fn life_path(&self, site: &Site) -> Option<PathBuf> {
         // The name comes from the log: only its last part is used.
-        let name = Path::new(&self.life).file_name().unwrap_or_default();
-        site.lives.join(name)
+        Some(site.lives.join(Path::new(self.life.as_ref()?).file_name()?))
     }
 }
 
@@ -153,8 +169,8 @@ fn doubt_path(step: &StepRecord, site: &Site) -> PathBuf {
 
 /// Removes what the lives directory holds of a step that is not in doubt any more. A file that stays does no harm.
 pub(super) fn forget_life(step: &StepRecord, site: &Site) {
-    if let Some(process) = StepProcess::of(&step.started) {
-        files::remove(&process.life_path(site)).ok();
+    if let Some(life) = StepProcess::of(&step.started).and_then(|process| process.life_path(site)) {
+        files::remove(&life).ok();
     }
     let path = doubt_path(step, site);
     if files::exists(&path).unwrap_or(false) {
@@ -176,8 +192,8 @@ impl Writer {
     fn processes(&self, step: &StepRecord, site: &Site, only_look: bool) -> Result<Processes> {
         let mut known = Processes { alive: false, life: None, lost_at: None };
         let Some(process) = StepProcess::of(&step.started) else { return Ok(known) };
-        let recorded = process.recorded(site)?;
-        known.life = sign_of_life(&process.life_path(site)).ok().flatten();
+        let Some(recorded) = process.recorded(site)? else { return Ok(known) };
+        known.life = process.life_path(site).and_then(|path| sign_of_life(&path).ok().flatten());
         known.lost_at = known.life.as_ref().map(|life| life.renewed);
         // What runs for the branch that a fork left is not this branch's to end.
         let leave = only_look || step.start.journal != self.branch();
@@ -262,7 +278,7 @@ impl Writer {
         if !alive {
             if let (Effect::Observable { .. }, Some(probe)) = (&step.started.effect, &step.started.probe) {
                 let compared = match probe {
-                    Probe::Workspace => Some(self.workspace_of(step, &[], lost_at, site).await?),
+                    Probe::Workspace => Some(self.workspace_of(step, &[], lost_at).await?),
                     _ => None,
                 };
                 let changed = || match &compared {
@@ -280,7 +296,7 @@ impl Writer {
             }
             if let Effect::Contained { within } = &step.started.effect {
                 // What runs on the branch that a fork left changes another line's files.
-                let (standing, seen) = self.workspace_of(step, within, lost_at.filter(|_| own), site).await?;
+                let (standing, seen) = self.workspace_of(step, within, lost_at.filter(|_| own)).await?;
                 workspace = standing;
                 evidence = Some(seen);
             }

@@ -75,7 +75,7 @@ impl Writer {
                 self.resolve(step.id, &assessment.did_not()).await?;
             }
             Decision::PutBackAndRunAgain => {
-                settlement.put_back = self.put_back(step, site).await?;
+                settlement.put_back = self.put_back(step).await?;
                 self.resolve(step.id, &assessment.did_not()).await?;
             }
             Decision::Probe | Decision::Wait { .. } | Decision::Busy | Decision::Ask { .. } => {

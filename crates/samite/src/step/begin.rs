@@ -4,7 +4,9 @@ use super::standing::Standing;
 use super::{Begin, Completion, InDoubt, NewStep, StepHandle, StepRecord, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled, StepStarted};
+use crate::recover::own_process_value;
 use crate::views::{self, OpenStep, StepHashes, StepRow, register, row};
+use crate::workspace::RESTORE;
 use crate::writer::Writer;
 use samite_ledger::{Guard, Row};
 use samite_model::step::State;
@@ -395,6 +397,7 @@ impl Writer {
     }
 }
 
+/// What a step's start records. A restore is carried out by this very process: once that is gone, it is in doubt.
 pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
     StepStarted {
         key: new.key.clone(),
@@ -407,7 +410,7 @@ pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> S
         idempotency_key,
         first_started: None,
         tree: new.tree,
-        process: new.process.clone(),
+        process: new.process.clone().or_else(|| (new.tool == RESTORE).then(own_process_value)?.ok()),
         source: new.source,
     }
 }

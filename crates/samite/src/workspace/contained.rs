@@ -1,7 +1,6 @@
 //! A contained step's place in the workspace: the tree before it, what it changed, putting that back.
 
 use super::checkpoint::CheckpointOptions;
-use crate::recover::Site;
 use crate::step::StepRecord;
 use crate::writer::Writer;
 use samite_host::files;
@@ -25,7 +24,7 @@ fn tree_paths(within: &[String]) -> Result<Vec<TreePath>> {
 
 impl Writer {
     /// The workspace's tree before a contained step starts; none without a workspace.
-    pub(crate) async fn tree_before(&self, _: &Site) -> Result<Option<BlockId>> {
+    pub(crate) async fn tree_before(&self) -> Result<Option<BlockId>> {
         if self.workspace().await?.is_none() {
             return Ok(None);
         }
@@ -39,7 +38,6 @@ impl Writer {
         step: &StepRecord,
         within: &[String],
         lost_at: Option<i64>,
-        _: &Site,
     ) -> Result<(Workspace, Evidence)> {
         let Some(tree) = step.started.tree else {
             let words = "no tree was recorded when the step started";
@@ -83,7 +81,7 @@ impl Writer {
     }
 
     /// Puts a contained step's paths back to the tree at its start, after a safety snapshot, and names them.
-    pub(crate) async fn put_back(&self, step: &StepRecord, _: &Site) -> Result<Vec<String>> {
+    pub(crate) async fn put_back(&self, step: &StepRecord) -> Result<Vec<String>> {
         let (Some(target), Effect::Contained { within }) = (step.started.tree, &step.started.effect) else {
             return Err(Error::conflict("no_tree", "the step recorded no tree to put back"));
         };

@@ -5,6 +5,7 @@ use crate::support::{Place, assert_verifies, event, run};
 use samite::payload::SettledBy;
 use samite::workspace::CheckpointOptions;
 use samite::{Begin, Client, Completion, NewSession, NewStep, ReadOptions, Resolution, Settled, Writer, WriterOptions};
+use samite_model::step::State;
 use samite_model::{Error, ErrorKind, SessionId};
 use serde_json::json;
 
@@ -242,5 +243,39 @@ fn a_writer_that_is_stopped_anywhere_never_writes_into_a_later_epoch() {
         }
         assert!(entries.len() >= mine.len() + said.len());
         assert_verifies(store.store());
+    });
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn child_restores_and_dies() {
+    let Some(role) = Role::of_this_process() else { return };
+    run(async {
+        let client = role.open().client().await.unwrap();
+        let session = client.session_by_key("restored").await.unwrap().unwrap();
+        let named = WriterOptions { id: Some("hook".into()), ..WriterOptions::default() };
+        let writer = client.writer(session, None, named).await.unwrap();
+        began(writer.begin(&NewStep::new("restore 1", "samite.restore", json!({}))).await.unwrap());
+        began(writer.begin(&NewStep::new("call", "other", json!({}))).await.unwrap());
+    });
+}
+
+#[test]
+fn a_restore_is_in_doubt_once_its_process_is_gone_although_its_writer_goes_on() {
+    let place = Place::new();
+    run(async {
+        let client = place.open().client().await.unwrap();
+        let session = NewSession { key: Some("restored".into()), ..NewSession::default() };
+        let session = client.create_session(session).await.unwrap().id;
+        start("zombies::child_restores_and_dies", place.root(), "first").succeeds(&Role::new(place.root(), "first"));
+        let named = WriterOptions { id: Some("hook".into()), ..WriterOptions::default() };
+        let writer = client.writer(session, None, named).await.unwrap();
+        assert_eq!(writer.epoch(), 1);
+        // What the harness itself does, across processes, is no doubt: it says how it ended.
+        let doubts = writer.doubts().await.unwrap();
+        let doubts: Vec<&str> = doubts.iter().map(|doubt| doubt.step.started.key.as_str()).collect();
+        assert_eq!(doubts, ["restore 1"]);
+        let states: Vec<State> = client.steps(session, None).await.unwrap().iter().map(|step| step.state).collect();
+        assert_eq!(states, [State::InDoubt, State::Started]);
     });
 }
