@@ -76,11 +76,19 @@ const LOADED: u64 = 64 << 20;
 pub(crate) struct Core(pub(crate) Backends);
 
 /// An entry about to be written.
+#[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) id: EntryId,
     pub(crate) kind: EntryKind,
     pub(crate) payload: Vec<u8>,
     pub(crate) views: Projection,
+}
+
+impl Draft {
+    /// Whether the payload goes to blocks.
+    pub(crate) fn is_large(&self) -> bool {
+        self.payload.len() as u64 > limits::INLINE_PAYLOAD
+    }
 }
 
 /// Who writes an entry, in which epoch, about whom.
@@ -135,7 +143,7 @@ impl Core {
         mut draft: Draft,
         commit: &mut Commit,
     ) -> Result<NewEntry> {
-        if draft.payload.len() as u64 <= limits::INLINE_PAYLOAD {
+        if !draft.is_large() {
             return self.seal(journal, author, draft);
         }
         limits::check_payload(draft.payload.len() as u64)?;

@@ -35,6 +35,14 @@ impl Default for WriterOptions {
 /// A hundred years, in nanoseconds.
 const FOR_EVER: i64 = 100 * 365 * 24 * 3600 * 1_000_000_000;
 
+/// How often a large payload is stored again because a collection took what it found.
+const STORED: usize = 4;
+
+/// Whether a commit was refused because blocks that it needs were, or might be, collected: it is to find them anew.
+pub(crate) fn is_collected(error: &Error) -> bool {
+    matches!(error.code(), "pin_lapsed" | "blocks_dying")
+}
+
 /// An event to append.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
@@ -303,7 +311,20 @@ impl Writer {
     }
 
     /// The same, with more in the commit.
-    pub(crate) async fn commit_with(&self, mut commit: Commit, drafts: Vec<Draft>) -> Result<u64> {
+    pub(crate) async fn commit_with(&self, commit: Commit, drafts: Vec<Draft>) -> Result<u64> {
+        if drafts.iter().any(Draft::is_large) {
+            // What a large payload shares with others may be collected before it is committed.
+            for _ in 1..STORED {
+                match self.commit_once(commit.clone(), drafts.clone()).await {
+                    Err(error) if is_collected(&error) => {}
+                    other => return other,
+                }
+            }
+        }
+        self.commit_once(commit, drafts).await
+    }
+
+    async fn commit_once(&self, mut commit: Commit, drafts: Vec<Draft>) -> Result<u64> {
         let author = self.author();
         let entries = drafts
             .into_iter()

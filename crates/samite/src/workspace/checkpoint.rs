@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::fingerprint::{self, Fingerprint};
 use crate::payload::{TreeRecorded, WorkspaceInterval};
 use crate::views::{self, Projection, row};
-use crate::writer::{Writer, WriterOptions};
+use crate::writer::{Writer, WriterOptions, is_collected};
 use samite_ledger::{Append, Commit, RowQuery};
 use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
 use samite_workspace::{ScanReport, SnapshotOptions, snapshot};
@@ -46,6 +46,9 @@ pub struct RecordedTree {
     /// What was recorded.
     pub tree: TreeRecorded,
 }
+
+/// How often a snapshot is made again because a collection took what it found.
+const ROUNDS: usize = 4;
 
 /// How long the fingerprint may take.
 const FINGERPRINT_TIME: Duration = Duration::from_secs(5);
@@ -119,11 +122,6 @@ impl Writer {
                 .hint("attach one: `samite workspace attach SESSION DIR`")
         })?;
         let last = self.last_tree().await?;
-        let store = self.core().blocks();
-        let scan = self.core().scan_options(workspace.id, &workspace.directory)?;
-        let owner = self.client.subject.pseudonym;
-        let base = last.as_ref().map(|last| last.tree.root);
-        let snapshot = snapshot(&store, &workspace.directory, &SnapshotOptions { owner, base, scan })?;
         let environment = if options.no_environment {
             last.as_ref().and_then(|last| last.tree.environment.clone())
         } else {
@@ -134,16 +132,35 @@ impl Writer {
             let now = fingerprint::take(Some(&workspace.directory), before.as_ref(), FINGERPRINT_TIME);
             serde_json::to_value(now).ok()
         };
+        let base = last.map(|last| last.tree.root);
+        let taking = Taking { workspace, base, known, label: options.label, environment };
+        for _ in 1..ROUNDS {
+            match self.take_and_commit(&taking).await {
+                Err(error) if is_collected(&error) => {}
+                other => return other,
+            }
+        }
+        self.take_and_commit(&taking).await
+    }
+
+    /// Makes a snapshot and commits it. What it found may be collected in between, and then nothing was committed.
+    async fn take_and_commit(&self, taking: &Taking) -> Result<Checkpoint> {
+        let Taking { workspace, base, known, .. } = taking;
+        let store = self.core().blocks();
+        let scan = self.core().scan_options(workspace.id, &workspace.directory)?;
+        let owner = self.client.subject.pseudonym;
+        let snapshot = snapshot(&store, &workspace.directory, &SnapshotOptions { owner, base: *base, scan })?;
         let journal = JournalId(workspace.id.0);
         let recorded = TreeRecorded {
             root: snapshot.root,
             workspace: workspace.id,
-            label: options.label,
+            label: taking.label.clone(),
             report: report_value(snapshot.scanned.report(), snapshot.new_bytes),
-            environment,
+            environment: taking.environment.clone(),
             workspace_head: Some(self.core().journal(journal).await?.head),
         };
-        let interval = WorkspaceInterval { session: self.session, branch: self.branch, root: snapshot.root, known };
+        let interval =
+            WorkspaceInterval { session: self.session, branch: self.branch, root: snapshot.root, known: *known };
         let interval = self.core().draft(EntryKind::WORKSPACE_INTERVAL, &interval, Projection::default())?;
         let author = self.client.author(self.epoch);
         let interval = self.core().seal(journal, &author, interval)?;
@@ -159,9 +176,18 @@ impl Writer {
             root: snapshot.root,
             report,
             new_bytes: snapshot.new_bytes,
-            unchanged: base == Some(snapshot.root),
+            unchanged: *base == Some(snapshot.root),
         })
     }
+}
+
+/// A checkpoint that is about to be taken.
+struct Taking {
+    workspace: WorkspaceInfo,
+    base: Option<BlockId>,
+    known: Option<BlockId>,
+    label: Option<String>,
+    environment: Option<Value>,
 }
 
 fn report_value(report: &ScanReport, new_bytes: u64) -> Value {

@@ -1,14 +1,17 @@
 //! Collection in one process beside checkpoints in others.
 
 use crate::children::{Role, soon, start};
-use crate::support::{Place, assert_verifies, noise, packs, principal, run};
+use crate::support::{Place, assert_verifies, event, noise, packs, principal, run};
 use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest};
-use samite::{Backends, Client, ForkOptions, NewSession, Store, WriterOptions};
+use samite::{Backends, Client, ForkOptions, NewEvent, NewSession, ReadOptions, Store, WriterOptions};
 use samite_blocks::FilePackStore;
-use samite_host::{Clock, SystemClock, SystemRandomness};
-use samite_model::{ErrorKind, Position, Result, SessionId};
+use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep};
+use samite_keys::{FileMaster, Keyring, KeyringOptions};
+use samite_ledger::{BlockIndex, BlockPlace, BlockRow, Collection, MemoryLedger, PackRow, Pin};
+use samite_model::{BlockId, ErrorKind, PinId, Position, Result, SessionId, Tenant};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ROUNDS: u64 = 16;
 
@@ -224,5 +227,105 @@ fn a_checkpoint_whose_pin_lapsed_is_no_checkpoint_until_it_is_taken_again() {
         client.collect().await.unwrap();
         client.cat(at, "0", &mut Vec::new()).await.unwrap();
         assert_verifies(store.store());
+    });
+}
+
+/// An index that loses the next so many pins as soon as they are recorded, as if they had lapsed.
+struct Losing {
+    index: Arc<MemoryLedger>,
+    pins: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl BlockIndex for Losing {
+    async fn find_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<BlockPlace>>> {
+        self.index.find_blocks(blocks).await
+    }
+
+    async fn inline_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<Vec<u8>>>> {
+        self.index.inline_blocks(blocks).await
+    }
+
+    async fn pin(&self, pin: Pin) -> Result<()> {
+        let id = pin.id;
+        self.index.pin(pin).await?;
+        let lose = |left: usize| left.checked_sub(1);
+        if self.pins.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok() {
+            self.index.unpin(id).await?;
+        }
+        Ok(())
+    }
+
+    async fn unpin(&self, pin: PinId) -> Result<()> {
+        self.index.unpin(pin).await
+    }
+
+    async fn pins(&self, now: i64) -> Result<Vec<Pin>> {
+        self.index.pins(now).await
+    }
+
+    async fn packs(&self) -> Result<Vec<PackRow>> {
+        self.index.packs().await
+    }
+
+    async fn blocks(&self, after: Option<BlockId>, limit: usize) -> Result<Vec<BlockRow>> {
+        self.index.blocks(after, limit).await
+    }
+
+    async fn collect(&self, collection: Collection) -> Result<()> {
+        self.index.collect(collection).await
+    }
+}
+
+#[test]
+fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let random = Arc::new(SystemRandomness::new());
+    let keys = Keyring::open(KeyringOptions {
+        directory: place.path("keys"),
+        tenant: Tenant::new("local").unwrap(),
+        master: Arc::new(FileMaster::new(place.path("master.key"), random.clone())),
+        random: random.clone(),
+        create: true,
+    })
+    .unwrap();
+    let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
+    let losing = Arc::new(Losing { index: ledger.clone(), pins: AtomicUsize::new(0) });
+    let store = Store::new(Backends {
+        ledger,
+        blocks: losing.clone(),
+        packs: Arc::new(FilePackStore::open(&place.directory("packs")).unwrap()),
+        keys,
+        directory: None,
+        caches: None,
+        clock: Arc::new(SystemClock),
+        random,
+    });
+    run(async {
+        let client = store.client(principal("ada")).await.unwrap();
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        std::fs::write(work.join("file"), "text").unwrap();
+        losing.pins.store(1, Ordering::SeqCst);
+        let taken = take(&client, session).await.unwrap();
+        let mut bytes = Vec::new();
+        client.cat(taken.position, "file", &mut bytes).await.unwrap();
+        assert_eq!((bytes.as_slice(), losing.pins.load(Ordering::SeqCst)), (&b"text"[..], 0));
+        let body = noise(7, 3 << 20);
+        losing.pins.store(3, Ordering::SeqCst);
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        let large = NewEvent { body: body.clone(), ..event("") };
+        let at = writer.append(large).await.unwrap();
+        assert!(!at.duplicate && losing.pins.load(Ordering::SeqCst) == 0);
+        let reader = client.read(session, None, ReadOptions::default()).await.unwrap();
+        let entries = reader.all().await.unwrap();
+        assert_eq!(entries.len(), 2);
+        assert!(entries[1].event().unwrap().body == body);
+        // One that is refused again and again is refused in the end.
+        losing.pins.store(usize::MAX, Ordering::SeqCst);
+        let error = writer.checkpoint(CheckpointOptions::default()).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "pin_lapsed"));
+        assert_verifies(&store);
     });
 }
