@@ -9,6 +9,7 @@ use crate::payload::Event;
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
+use samite_model::tree::Change;
 use samite_model::{BranchId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,6 +92,8 @@ struct State {
     uncertain: HashMap<[u8; 16], EntryId>,
     /// The starts that this very object asked for. Others of its epoch are of other processes with the same writer's id.
     started: HashSet<EntryId>,
+    /// What contained steps in doubt had changed when they were assessed, by step.
+    assessed: HashMap<EntryId, Vec<Change>>,
 }
 
 impl Client {
@@ -137,7 +140,13 @@ impl Client {
             process,
             time_to_live,
             previous,
-            state: Mutex::new(State { expires, open: None, uncertain: HashMap::new(), started: HashSet::new() }),
+            state: Mutex::new(State {
+                expires,
+                open: None,
+                uncertain: HashMap::new(),
+                assessed: HashMap::new(),
+                started: HashSet::new(),
+            }),
         })
     }
 }
@@ -261,6 +270,14 @@ impl Writer {
 
     pub(crate) fn take_uncertain(&self, key: &[u8; 16]) -> Option<EntryId> {
         self.locked().uncertain.remove(key)
+    }
+
+    pub(crate) fn remember_assessed(&self, step: EntryId, changes: Vec<Change>) {
+        self.locked().assessed.insert(step, changes);
+    }
+
+    pub(crate) fn take_assessed(&self, step: EntryId) -> Option<Vec<Change>> {
+        self.locked().assessed.remove(&step)
     }
 
     pub(crate) fn remember_uncertain(&self, key: [u8; 16], id: EntryId) {

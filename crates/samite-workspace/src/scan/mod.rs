@@ -5,6 +5,7 @@ mod walk;
 
 use crate::system::Stamp;
 use samite_model::tree::{Body, Content, Entry, Listing, Metadata, RuleFile, Segment, TreePath};
+use std::collections::BTreeSet;
 
 pub(crate) use links::group_links;
 pub(crate) use walk::walk;
@@ -155,6 +156,17 @@ impl Scanned {
     /// The exclusion rules that were found.
     pub fn rules(&self) -> &[RuleFile] {
         &self.rules
+    }
+
+    /// Paths that were touched in any way after a time (ns since 1970), by the clock that stamps files: also those that
+    /// were moved or linked to where they are, or given an older time of their last change.
+    pub fn touched_after(&self, time: i64) -> BTreeSet<TreePath> {
+        self.directories
+            .iter()
+            .flat_map(|directory| directory.items.iter().map(move |item| (directory, item)))
+            .filter(|(_, item)| item.state != State::Gone && item.stamp.ctime > time)
+            .map(|(directory, item)| directory.path.join(&item.entry.name))
+            .collect()
     }
 
     /// All of it as a listing. Directories have no node in it.

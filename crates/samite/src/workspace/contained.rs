@@ -6,9 +6,10 @@ use crate::writer::Writer;
 use samite_host::files;
 use samite_model::recovery::Workspace;
 use samite_model::step::{Effect, Evidence, Verdict};
-use samite_model::tree::{Listing, TreePath, diff};
+use samite_model::tree::{Change, Listing, TreePath, diff};
 use samite_model::{BlockId, Error, Result};
 use samite_workspace::{RestoreOptions, Tree, apply_restore, materialise, plan_restore, scan};
+use std::collections::BTreeSet;
 
 /// Changes up to so long after the last sign of life are the step's, in nanoseconds: it is renewed twice a second.
 const SIGN_OF_LIFE_SLACK: i64 = 1_000_000_000;
@@ -57,8 +58,9 @@ impl Writer {
         let owner = self.client.subject.pseudonym;
         let options = self.core().scan_options(workspace.id, &workspace.directory)?;
         let before = narrow(Tree::new(&store, owner, tree).listing()?);
-        let now = narrow(scan(&store, &workspace.directory, owner, &options)?.listing());
-        let changes = diff(&before, &now);
+        let scanned = scan(&store, &workspace.directory, owner, &options)?;
+        let changes = diff(&before, &narrow(scanned.listing()));
+        self.remember_assessed(step.id, changes.clone());
         if changes.is_empty() {
             let words = "the workspace is as it was when the step started";
             return Ok((Workspace::Unchanged, seen(Verdict::DidNot, words, Vec::new())));
@@ -66,11 +68,13 @@ impl Writer {
         let paths = changes.iter().map(|change| change.path.to_string()).collect();
         // Without a sign of life only the start is certain.
         let last = lost_at.unwrap_or(step.started_at).saturating_add(SIGN_OF_LIFE_SLACK);
-        let later: Vec<String> = changes
-            .iter()
-            .filter(|change| change.after.as_ref().is_some_and(|entry| entry.metadata.mtime > last))
-            .map(|change| change.path.to_string())
-            .collect();
+        // A file that was moved here, or copied with its times, has an old time of its last change.
+        let touched = scanned.touched_after(last);
+        let is_later = |change: &&Change| {
+            let changed = change.after.as_ref().is_some_and(|entry| entry.metadata.mtime > last);
+            changed || touched.contains(&change.path)
+        };
+        let later: Vec<String> = changes.iter().filter(is_later).map(|change| change.path.to_string()).collect();
         if later.is_empty() {
             let words = format!("{} paths differ from when the step started", changes.len());
             Ok((Workspace::ChangedByStep, seen(Verdict::CannotTell, words, paths)))
@@ -81,6 +85,10 @@ impl Writer {
     }
 
     /// Puts a contained step's paths back to the tree at its start, after a safety snapshot, and names them.
+    ///
+    /// # Errors
+    /// `conflict`: `workspace_changed` when it is not as it was when this writer assessed it, and then nothing is touched;
+    /// `not_put_back` when a path could not be.
     pub(crate) async fn put_back(&self, step: &StepRecord) -> Result<Vec<String>> {
         let (Some(target), Effect::Contained { within }) = (step.started.tree, &step.started.effect) else {
             return Err(Error::conflict("no_tree", "the step recorded no tree to put back"));
@@ -105,6 +113,18 @@ impl Writer {
         let safety = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
         options.base = Some(safety.root);
         options.within = tree_paths(within)?;
+        if let Some(assessed) = self.take_assessed(step.id) {
+            let narrow = |listing: Listing| if within.is_empty() { listing } else { listing.within(&options.within) };
+            let before = narrow(Tree::new(&store, owner, target).listing()?);
+            let now = narrow(Tree::new(&store, owner, safety.root).listing()?);
+            if let Some(path) = first_difference(&assessed, &diff(&before, &now)) {
+                return Err(Error::conflict(
+                    "workspace_changed",
+                    format!("{path} changed after the workspace was looked at, so nothing was put back"),
+                )
+                .hint("recover again: it looks at the workspace again"));
+            }
+        }
         let planned = plan_restore(&store, &workspace.directory, &options)?;
         let paths: Vec<String> = planned.plan.actions.iter().map(|action| action.path().to_string()).collect();
         let report = apply_restore(&store, &workspace.directory, planned, &options)?;
@@ -113,6 +133,19 @@ impl Writer {
         }
         Ok(paths)
     }
+}
+
+/// The first path that is not as it was in changes that were seen before.
+fn first_difference(before: &[Change], now: &[Change]) -> Option<TreePath> {
+    let paths = |changes: &[Change]| changes.iter().map(|change| change.path.clone()).collect::<BTreeSet<TreePath>>();
+    if let Some(path) = paths(before).symmetric_difference(&paths(now)).next() {
+        return Some(path.clone());
+    }
+    let after = |changes: &[Change]| {
+        let entries = changes.iter().filter_map(|change| Some((change.path.clone(), change.after.clone()?)));
+        Listing::new(entries.collect())
+    };
+    diff(&after(before), &after(now)).first().map(|change| change.path.clone())
 }
 
 fn not_put_back(paths: usize) -> Error {

@@ -1,8 +1,12 @@
 //! Workspaces: checkpoints, forks into directories, rewinds.
 
 use crate::support::{Place, assert_verifies, event, noise, run};
+use samite::recover::Site;
 use samite::workspace::{CheckpointOptions, RestoreRequest};
-use samite::{ForkOptions, NewSession, WriterOptions};
+use samite::{Begin, Client, ForkOptions, NewSession, NewStep, WriterOptions};
+use samite_model::recovery::Decision;
+use samite_model::step::Effect;
+use samite_model::{ErrorKind, SessionId};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -286,5 +290,72 @@ fn a_branch_on_trees_that_were_collected_has_none_and_breaks_nothing() {
         client.checkpoint(session, branch, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
         client.restore(session, branch, first, WriterOptions::default(), &request).await.unwrap();
         whole().await;
+    });
+}
+
+/// A step in a workspace that was begun and changed `half`, and what its next writer makes of it.
+async fn lost_step(client: &Client, work: &Path) -> SessionId {
+    let session = client.create_session(NewSession::default()).await.unwrap().id;
+    client.attach(session, None, work).await.unwrap();
+    fs::write(work.join("half"), "before").unwrap();
+    let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+    let tree = writer.checkpoint(CheckpointOptions::default()).await.unwrap().root;
+    let effect = Effect::Contained { within: Vec::new() };
+    let step = NewStep { effect, tree: Some(tree), ..NewStep::new("edit", "edit", serde_json::json!({})) };
+    assert!(matches!(writer.begin(&step).await.unwrap(), Begin::Run(_)));
+    fs::write(work.join("half"), "by the step").unwrap();
+    writer.release().await.unwrap();
+    session
+}
+
+#[test]
+fn what_changes_between_the_look_and_the_putting_back_is_not_overwritten() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, clock) = place.in_memory();
+    let site = Site { base: place.path(""), lives: place.directory("lives") };
+    // The step began later than anything in its workspace was changed: all of it is its own.
+    clock.advance(1000 * 1_000_000_000);
+    run(async {
+        let session = lost_step(&client, &work).await;
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        let doubt = writer.doubts().await.unwrap().remove(0);
+        for name in ["half", "new"] {
+            let assessment = writer.assess(&doubt, &site).await.unwrap();
+            assert_eq!(assessment.decision, Decision::PutBackAndRunAgain);
+            fs::write(work.join(name), "by a person").unwrap();
+            let error = writer.settle(&assessment, &site).await.unwrap_err();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "workspace_changed"));
+            assert!(error.message().contains(name), "{error}");
+            assert_eq!(read(&work.join(name)).as_deref(), Some("by a person"));
+        }
+        let assessment = writer.assess(&doubt, &site).await.unwrap();
+        let settled = writer.settle(&assessment, &site).await.unwrap();
+        assert_eq!(settled.put_back.iter().filter(|path| !path.is_empty() && *path != ".").count(), 2);
+        assert_eq!(read(&work.join("half")).as_deref(), Some("before"));
+        assert!(!work.join("new").exists());
+    });
+}
+
+#[test]
+fn what_was_moved_here_after_a_step_was_lost_is_not_the_steps_however_old_it_looks() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, _) = place.in_memory();
+    let site = Site { base: place.path(""), lives: place.directory("lives") };
+    let old = place.path("old");
+    fs::write(&old, "by a person, long ago").unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(1000);
+    fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    run(async {
+        let session = lost_step(&client, &work).await;
+        // Changes of the first second after the last sign of life are the step's.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        fs::rename(&old, work.join("half")).unwrap();
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        let doubt = writer.doubts().await.unwrap().remove(0);
+        let assessment = writer.assess(&doubt, &site).await.unwrap();
+        assert!(matches!(assessment.decision, Decision::Ask { .. }), "{:?}", assessment.decision);
+        assert!(assessment.evidence.unwrap().paths.contains(&"half".to_owned()));
     });
 }
