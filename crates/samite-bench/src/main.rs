@@ -37,9 +37,13 @@ struct Arguments {
     /// The data and peers to measure with.
     #[arg(long, env = "SAMITE_SHARED", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"))]
     shared: PathBuf,
-    /// The workspace to measure; made by the generator beside the repository without.
-    #[arg(long)]
+    /// The workspace to measure. It is only read; snapshots and copies of it in the scratch directory take ten times its
+    /// size.
+    #[arg(long, env = "SAMITE_BENCH_WORKSPACE")]
     workspace: Option<PathBuf>,
+    /// Make the workspace with the generator among the data: takes npm, pip and some minutes.
+    #[arg(long)]
+    make_workspace: bool,
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
@@ -72,6 +76,7 @@ struct Bench {
     scratch: PathBuf,
     shared: PathBuf,
     workspace: Option<PathBuf>,
+    make_workspace: bool,
 }
 
 fn main() -> ExitCode {
@@ -90,6 +95,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         scratch: arguments.scratch.clone(),
         shared: arguments.shared.clone(),
         workspace: arguments.workspace.clone(),
+        make_workspace: arguments.make_workspace,
     };
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count);

@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release -p samite-workspace --example measure -- DIRECTORY SCRATCH`
 //!
-//! The directory is only read; SCRATCH must not exist, and takes a store and three copies. Ten files are changed in a
-//! copy. Each line is a process of its own, so that its CPU time and its peak of memory are its own too.
+//! The directory is only read; SCRATCH must not exist, and takes a store and seven copies. Ten files are changed in a
+//! copy. Each line is a process of its own, so that its CPU time and its peak of memory are its own too. What is compared
+//! runs in turns, several times; nothing is removed in between, since some file systems then make files more slowly.
 #![expect(clippy::print_stdout, reason = "it is a program that prints")]
 #![expect(clippy::disallowed_methods, reason = "the floors are what the operating system does, without samite")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a measurement that fails ends")]
@@ -21,6 +22,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+
+const SHORT_ROUNDS: usize = 5;
+const LONG_ROUNDS: usize = 3;
 
 fn cpu() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -157,6 +161,10 @@ fn take(place: &Place, base: Option<BlockId>) -> (BlockId, u64) {
     (root, bytes)
 }
 
+fn unused(scratch: &Path, name: &str) -> PathBuf {
+    (0..LONG_ROUNDS).map(|number| scratch.join(format!("{name}-{number}"))).find(|path| !path.exists()).unwrap()
+}
+
 fn stage(name: &str, scratch: &Path) {
     let place = open(scratch);
     let base = std::fs::read_to_string(scratch.join("root")).ok().and_then(|root| root.parse().ok());
@@ -170,13 +178,13 @@ fn stage(name: &str, scratch: &Path) {
         }
         "first" | "unchanged" | "ten" => format!("{} new bytes", take(&place, base).1),
         "floor" => {
-            took = Some(floor(&place.copy, &scratch.join("floor")));
+            took = Some(floor(&place.copy, &unused(scratch, "floor")));
             String::new()
         }
         _ => {
             let scan = ScanOptions { cache: Some(scratch.join("cache/fork")), ..ScanOptions::default() };
             let options = RestoreOptions { scan, ..RestoreOptions::new([1; 16], place.owner, None, base.unwrap()) };
-            let report = materialise(&place.store, &scratch.join("restored"), &options).unwrap();
+            let report = materialise(&place.store, &unused(scratch, "restored"), &options).unwrap();
             assert!(report.is_complete(), "{:?}", (report.kept, report.failed));
             format!("{} files, {} bytes", report.copied_files, report.copied_bytes)
         }
@@ -207,18 +215,24 @@ fn main() {
         assert!(Command::new(program).args(["--stage", name]).arg(scratch).status().unwrap().success());
     };
     run("walk");
-    run("walk");
     run("first");
-    run("unchanged");
-    run("unchanged");
+    for _ in 0..SHORT_ROUNDS {
+        run("unchanged");
+        run("walk");
+    }
     let mut found = Vec::new();
     list(&scratch.join("copy"), &scratch.join("copy"), &mut found);
     let files: Vec<&PathBuf> =
         found.iter().filter(|(_, metadata)| metadata.is_file() && metadata.len() > 0).map(|(path, _)| path).collect();
-    for path in files.iter().step_by((files.len() / 10).max(1)).take(10) {
-        std::fs::write(scratch.join("copy").join(path), "changed").unwrap();
+    for round in 0..SHORT_ROUNDS {
+        for path in files.iter().skip(round).step_by((files.len() / 10).max(1)).take(10) {
+            std::fs::write(scratch.join("copy").join(path), "changed").unwrap();
+        }
+        run("ten");
+        run("walk");
     }
-    run("ten");
-    run("floor");
-    run("restore");
+    for _ in 0..LONG_ROUNDS {
+        run("floor");
+        run("restore");
+    }
 }
