@@ -310,3 +310,24 @@ fn a_workspace_probe_sees_whether_the_workspace_changed() {
         assert_eq!(again.status, if runs_again { 0 } else { 4 }, "{again:?}");
     }
 }
+
+#[test]
+fn an_outcome_is_recorded_although_its_long_output_cannot_be_kept() {
+    let place = Place::new();
+    let id = place.session();
+    // What a command puts out goes into packs when it is long, and this one leaves no place for them.
+    let packs = place.store().join("tenants/local/packs");
+    let script = "echo begin; head -c 3000000 /dev/urandom | base64 -w 0; echo x >> ran.txt; rm -r \"$0\"; : > \"$0\"";
+    let packs_argument = packs.display().to_string();
+    let run = ["step", "run", &id, "--key", "k", "--", "sh", "-c", script, &packs_argument];
+    assert_eq!(place.run(&run).ok().len(), 4_000_006);
+    std::fs::remove_file(&packs).unwrap();
+    std::fs::create_dir(&packs).unwrap();
+    let steps = place.json(&["step", "list", &id]).json();
+    assert_eq!(text(&steps, "/steps/0/state"), "completed");
+    let output = steps.pointer("/steps/0/outcome/output/stdout").unwrap();
+    assert_eq!((output["entry"].as_u64(), output["bytes"].as_u64()), (None, Some(4_000_006)));
+    assert!(text(output, "/text").starts_with("begin\n"));
+    place.run(&run).ok();
+    assert_eq!(std::fs::read_to_string(place.path().join("ran.txt")).unwrap(), "x\n");
+}
