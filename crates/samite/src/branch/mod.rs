@@ -9,7 +9,7 @@ use crate::payload::{BranchForked, ForkReason};
 use crate::session::branches_of;
 use crate::step::StepRecord;
 use crate::views::register;
-use samite_ledger::{JournalState, JournalStatus};
+use samite_ledger::{JournalState, JournalStatus, Read};
 use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
 use std::collections::{HashMap, HashSet};
 
@@ -85,7 +85,7 @@ impl Client {
     /// `not_found` when there is no such session.
     pub async fn branches(&self, session: SessionId) -> Result<Vec<Branch>> {
         let control = self.control(session).await?;
-        let forks = self.forks(&control).await?;
+        let forks = self.core.forks(&control).await?;
         let lifetimes = self.lifetimes(&control).await?;
         let states = self.core.0.ledger.journals(branches_of(session)).await?;
         let (_, registers) = self.core.0.ledger.registers(control.id).await?;
@@ -125,19 +125,6 @@ impl Client {
         self.core.lifetimes(control).await
     }
 
-    async fn forks(&self, control: &JournalState) -> Result<HashMap<BranchId, (BranchForked, i64)>> {
-        let options = crate::log::ReadOptions { kinds: vec![EntryKind::BRANCH_FORKED], ..Default::default() };
-        let at = Position { journal: control.id, seq: control.head };
-        let entries = crate::log::Reader::new(self.core.clone(), at, options).await?.all().await?;
-        entries
-            .iter()
-            .map(|entry| {
-                let forked: BranchForked = entry.json()?;
-                Ok((forked.branch, (forked, entry.header.time)))
-            })
-            .collect()
-    }
-
     /// The own entry that `seq` means on a branch: the branch's own, or one that it inherits.
     ///
     /// # Errors
@@ -173,10 +160,29 @@ impl Client {
 }
 
 impl Core {
+    /// The forks that a session's control journal records, each with its time.
+    async fn forks(&self, control: &JournalState) -> Result<HashMap<BranchId, (BranchForked, i64)>> {
+        let kinds = vec![EntryKind::BRANCH_FORKED];
+        let read = Read { kinds, ..Read::range(control.id, 1, control.head) };
+        let mut forks = HashMap::new();
+        for stored in self.0.ledger.read(read).await? {
+            let entry = self.open(control.id, &stored)?;
+            let forked: BranchForked = entry.json()?;
+            forks.insert(forked.branch, (forked, entry.header.time));
+        }
+        Ok(forks)
+    }
+
     /// How long the branches of a session keep their trees; one that is not named keeps them for ever.
     pub(crate) async fn lifetimes(&self, control: &JournalState) -> Result<HashMap<BranchId, Lifetime>> {
+        // A fork's first lifetime is in its entry; registers hold what was said later.
+        let mut lifetimes: HashMap<BranchId, Lifetime> = self
+            .forks(control)
+            .await?
+            .into_iter()
+            .map(|(branch, (fork, _))| (branch, fork.trees_until.map_or(Lifetime::Kept, Lifetime::TreesUntil)))
+            .collect();
         let (_, registers) = self.0.ledger.registers(control.id).await?;
-        let mut lifetimes = HashMap::new();
         let mut current = None;
         for entry in &registers {
             match entry.kind {

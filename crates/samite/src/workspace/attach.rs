@@ -24,7 +24,8 @@ impl Client {
     ///
     /// # Errors
     /// `conflict` (`workspace_in_use`) when a live branch of the same session works in it, or the branch has another;
-    /// `not_found` when there is no such directory; `invalid` (`not_a_directory`, `bad_directory`).
+    /// `denied` (`other_owner`) when a session of another person works in it; `not_found` when there is no such directory;
+    /// `invalid` (`not_a_directory`, `bad_directory`).
     pub async fn attach(
         &self,
         session: SessionId,
@@ -56,6 +57,7 @@ impl Client {
             )
             .hint("fork the session with --into for a second directory"));
         }
+        self.refuse_anothers(JournalId(id.0), &path).await?;
         let (version, registers) = self.core.0.ledger.registers(control.id).await?;
         let used = registers.iter().find(|entry| entry.kind == register::WORKSPACE && entry.hash == id.0);
         if let Some(used) = used {
@@ -72,6 +74,18 @@ impl Client {
         let attached = WorkspaceAttached { workspace: id, path, branch };
         self.move_workspace(control.id, version, &attached).await?;
         Ok(WorkspaceInfo { id, directory, branch })
+    }
+
+    /// Refuses a workspace of another person: what is in it, and when, is theirs. One whose keys were destroyed has none.
+    async fn refuse_anothers(&self, workspace: JournalId, directory: &str) -> Result<()> {
+        let Some(state) = self.core.0.ledger.journal(workspace).await? else { return Ok(()) };
+        let is_anothers = state.owner != self.subject.pseudonym
+            && self.core.0.keys.live_keys()?.iter().any(|key| key.subject == state.owner);
+        if is_anothers {
+            return Err(Error::denied("other_owner", format!("a session of another person works in {directory}"))
+                .hint("give this one a directory of its own: `samite fork SESSION --into DIR`"));
+        }
+        Ok(())
     }
 
     /// Records in which directory a branch works.
@@ -101,6 +115,7 @@ impl Client {
         match self.core.0.ledger.commit(commit.clone()).await {
             // Another session attached it for the first time just now.
             Err(error) if error.code() == "journal_exists" => {
+                self.refuse_anothers(journal, &attached.path).await?;
                 commit.journals.clear();
                 self.core.0.ledger.commit(commit).await?;
             }

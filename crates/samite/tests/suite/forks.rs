@@ -32,6 +32,9 @@ fn a_fork_inherits_up_to_its_point_and_neither_sees_the_others_tail() {
         }
         let fork = world.client.fork(session.id, ForkOptions { seq: Some(2), ..Default::default() }).await.unwrap();
         assert_eq!((fork.at.seq, fork.at.journal), (2, session.current));
+        let lifetimes: Vec<Lifetime> =
+            world.client.branches(session.id).await.unwrap().iter().map(|branch| branch.lifetime).collect();
+        assert_eq!(lifetimes, [Lifetime::Current, Lifetime::TreesUntil(fork.trees_until.unwrap())]);
         let child = writer(&world, session.id, Some(fork.branch)).await;
         assert_eq!(child.append(event("x")).await.unwrap().position.seq, 3);
         assert_eq!(bodies(&world, session.id, Some(fork.branch)).await, ["a", "b", "x"]);

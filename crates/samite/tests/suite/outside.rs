@@ -1,6 +1,6 @@
 //! What is not the workspace's, or not this session's, is left alone.
 
-use crate::support::{Place, assert_verifies, noise, run};
+use crate::support::{Place, assert_verifies, noise, principal, run};
 use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest, Restored};
 use samite::{Begin, Client, ForkOptions, NewSession, NewStep, StepHandle, Writer, WriterOptions};
 use samite_model::step::Effect;
@@ -301,5 +301,35 @@ fn a_file_of_two_gibibytes_is_recorded_and_restored_in_little_memory() {
         assert!(peak() < 256 << 20, "{}", peak());
         assert_verifies(store.store());
         assert!(peak() < 256 << 20, "{}", peak());
+    });
+}
+
+#[test]
+fn a_directory_that_another_person_works_in_is_denied_and_their_branches_are_not_named() {
+    let place = Place::new();
+    let (work, own) = (place.directory("work"), place.directory("own"));
+    run(async {
+        let store = place.open();
+        let ada = store.store().client(principal("ada")).await.unwrap();
+        let session = attached(&ada, &work).await;
+        fs::write(work.join("file"), noise(1, 300_000)).unwrap();
+        take(&ada, session).await;
+        let bob = store.store().client(principal("bob")).await.unwrap();
+        let other = bob.create_session(NewSession::default()).await.unwrap().id;
+        let error = bob.attach(other, None, &work).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "other_owner"));
+        assert!(!error.to_string().contains("ada"), "{error}");
+        bob.attach(other, None, &own).await.unwrap();
+        // What of hers would go is in the sum alone.
+        let fork = ada.fork(session, ForkOptions::default()).await.unwrap().branch;
+        ada.materialise(session, fork, &place.path("second")).await.unwrap();
+        fs::write(place.path("second").join("tried"), noise(2, 300_000)).unwrap();
+        let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
+        ada.checkpoint(session, Some(fork), WriterOptions::default(), options).await.unwrap();
+        ada.set_lifetime(session, fork, Some(1)).await.unwrap();
+        let (hers, his) = (ada.plan_collection().await.unwrap(), bob.plan_collection().await.unwrap());
+        assert_eq!((hers.branches.len(), his.branches.len()), (1, 0));
+        assert!(his.bytes > 300_000 && his.bytes == hers.bytes, "{} {}", his.bytes, hers.bytes);
+        assert_eq!(hers.branches[0].bytes, hers.bytes);
     });
 }
