@@ -4,7 +4,7 @@
 use super::build::Built;
 use super::cache::Restored;
 use super::file::{set_in_place, set_open};
-use super::temporary::{Temporary, remove_tree};
+use super::temporary::{Temporary, old_name, remove_tree};
 use super::{RestoreReport, makes};
 use crate::scan::{Item, Scanned, Special};
 use crate::system::{DirectoryStack, Stamp};
@@ -76,7 +76,8 @@ pub(crate) fn install(
             }
         }
     }
-    temporary.remove()?;
+    let kept = temporary.remove()?;
+    installer.report.kept.extend(kept.into_iter().map(|path| Kept { path, reason: KeptReason::Changed }));
     kill_point("restore.cleaned");
     installer.stamps(actions, &built, restored);
     installer.finish_directories();
@@ -197,9 +198,9 @@ impl Installer<'_> {
         self.item(path).map(|item| item.stamp).ok_or(Stopped::Kept(KeptReason::Changed))
     }
 
-    fn old_name(&mut self) -> Vec<u8> {
+    fn old_name(&mut self, built: Option<u64>, expected: &Stamp) -> Vec<u8> {
         self.old += 1;
-        format!("old-{}", self.old).into_bytes()
+        old_name(self.old, built, expected)
     }
 
     fn create(&mut self, path: &TreePath, from: &TreePath) -> std::result::Result<(), Stopped> {
@@ -226,12 +227,13 @@ impl Installer<'_> {
             return Ok(());
         }
         let expected = self.expected(path)?;
-        let (temporary, old) = (self.temporary.directory.as_fd(), self.old_name());
+        let (temporary, old) = (self.temporary.directory.as_fd(), self.old_name(None, &expected));
         let kept = self.in_directory(&parent, |directory| {
             if !is_same(&look(directory, path.name())?, &expected) {
                 return Ok(true);
             }
             renameat(directory, path.name(), temporary, old.as_slice())?;
+            kill_point("restore.moved_away");
             if is_same(&look(temporary, &old)?, &expected) {
                 return Ok(false);
             }
@@ -252,7 +254,11 @@ impl Installer<'_> {
         }
         let expected = self.expected(path)?;
         let temporary = self.temporary.directory.as_fd();
-        let from = from.as_bytes();
+        // Whoever finds it when this was cut off has to tell what was built from what stood in its place.
+        let built = look(temporary, from.as_bytes())?.inode;
+        let swapped = self.old_name(Some(built), &expected);
+        renameat(temporary, from.as_bytes(), temporary, swapped.as_slice())?;
+        let from = swapped.as_slice();
         let kept = self.in_directory(&path.parent().unwrap_or_default(), |directory| {
             if !is_same(&look(directory, path.name())?, &expected) {
                 return Ok(true);
@@ -265,6 +271,7 @@ impl Installer<'_> {
                 }
                 Err(errno) => return Err(errno),
             }
+            kill_point("restore.exchanged");
             if is_same(&look(temporary, from)?, &expected) {
                 return Ok(false);
             }

@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::system::open_top;
 use crate::tree::Tree;
 use samite_host::kill_point;
-use samite_model::tree::{Action, IsExcluded, Kept, Listing, Plan, PlanOptions, TreePath, plan};
+use samite_model::tree::{Action, IsExcluded, Kept, KeptReason, Listing, Plan, PlanOptions, TreePath, plan};
 use samite_model::{BlockId, Error, Pseudonym, Result};
 use std::path::{Path, PathBuf};
 
@@ -170,9 +170,14 @@ pub fn apply_restore(
     let PlannedRestore { plan, scanned, target } = planned;
     let mut report = RestoreReport { kept: plan.kept, ..RestoreReport::default() };
     let mut restored = cache::Restored::default();
-    if !plan.actions.is_empty() {
-        let top = open_top(path)?;
+    let top = open_top(path)?;
+    let changed = |path: &TreePath| Kept { path: path.clone(), reason: KeptReason::Changed };
+    if plan.actions.is_empty() {
+        // An attempt may have died when all was done.
+        report.kept.extend(temporary::clear(path, &top, &options.operation)?.iter().map(changed));
+    } else {
         let temporary = temporary::Temporary::make(path, &top, &options.operation)?;
+        report.kept.extend(temporary.kept.iter().map(changed));
         let source = source::Source::open(store, options)?;
         let source = source.as_ref();
         let built = build(store, options, &top, &temporary, &plan.actions, &target, &scanned, source, &mut report);

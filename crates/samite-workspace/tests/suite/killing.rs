@@ -197,6 +197,8 @@ fn a_restore_that_died_is_ended_by_the_next_attempt() {
     let points = [
         "restore.planned",
         "restore.built",
+        "restore.moved_away",
+        "restore.exchanged",
         "restore.installing",
         "restore.installing:4",
         "restore.installing:9",

@@ -281,3 +281,40 @@ fn a_second_workspace_does_not_see_later_edits_of_the_first() {
     std::fs::write(fork.join("mine"), "x").unwrap();
     assert_eq!(materialise(&bench.store, &fork, &options).unwrap_err().code(), "not_empty");
 }
+
+#[test]
+fn what_was_changed_just_when_a_restore_that_died_took_its_place_is_kept() {
+    let bench = Bench::new();
+    bench.write("f", "1");
+    let first = bench.snapshot();
+    bench.write("f", "2");
+    let second = bench.snapshot();
+    for again in [false, true] {
+        // What such an attempt leaves: what it expected, what it built, and what somebody had changed just then.
+        let left = bench.top().join(format!(".samite-restore-{}", "07".repeat(16)));
+        std::fs::create_dir(&left).unwrap();
+        for (number, text) in [(1, "as expected"), (2, "built"), (3, "by a person")] {
+            let at = left.join("file");
+            std::fs::write(&at, text).unwrap();
+            let found = std::fs::metadata(&at).unwrap();
+            let mtime = found.mtime() * 1_000_000_000 + found.mtime_nsec();
+            let name = match number {
+                1 => format!("old-1,0,{},{},{mtime}", found.ino(), found.size()),
+                2 => format!("old-2,{},1,2,3", found.ino()),
+                _ => format!("old-3,1,{},{},{}", found.ino(), found.size(), mtime - 1),
+            };
+            std::fs::rename(at, left.join(name)).unwrap();
+        }
+        // The second time there is nothing left to do.
+        let report = bench.restore(second.root, first.root);
+        let place = format!("samite-kept-{}/{}", "07".repeat(16), if again { 2 } else { 1 });
+        let found: Vec<String> =
+            kept(&report).into_iter().map(|(path, _)| path).filter(|path| *path == place).collect();
+        assert_eq!(found, [place.clone()]);
+        assert_eq!(bench.files()[&place], b"by a person");
+        assert_eq!(bench.files()["f"], b"1");
+        assert!(!left.exists());
+        assert_eq!(bench.files().values().filter(|bytes| *bytes == b"by a person").count(), 1 + usize::from(again));
+        assert!(!bench.files().values().any(|bytes| bytes == b"built" || bytes == b"as expected"));
+    }
+}
