@@ -310,7 +310,7 @@ fn what_was_changed_just_when_a_restore_that_died_took_its_place_is_kept() {
         let place = format!("samite-kept-{}/{}", "07".repeat(16), if again { 2 } else { 1 });
         let found: Vec<String> =
             kept(&report).into_iter().map(|(path, _)| path).filter(|path| *path == place).collect();
-        assert_eq!(found, [place.clone()]);
+        assert_eq!(found, std::slice::from_ref(&place));
         assert_eq!(bench.files()[&place], b"by a person");
         assert_eq!(bench.files()["f"], b"1");
         assert!(!left.exists());

@@ -71,8 +71,8 @@ impl Writer {
         // A file that was moved here, or copied with its times, has an old time of its last change.
         let touched = scanned.touched_after(last);
         let is_later = |change: &&Change| {
-            let changed = change.after.as_ref().is_some_and(|entry| entry.metadata.mtime > last);
-            changed || touched.contains(&change.path)
+            let is_new = change.after.as_ref().is_some_and(|entry| entry.metadata.mtime > last);
+            is_new || touched.contains(&change.path)
         };
         let later: Vec<String> = changes.iter().filter(is_later).map(|change| change.path.to_string()).collect();
         if later.is_empty() {
