@@ -71,6 +71,7 @@ impl Client {
             appends: vec![Append { journal: control, entries: vec![entry] }],
             ..Commit::default()
         };
+        let asked = new.key.clone();
         if let Some(key) = new.key {
             let tenant = self.tenant_control();
             let keyed = SessionKeyed { key, session };
@@ -81,11 +82,19 @@ impl Client {
             let entries = vec![self.core.seal(tenant, &self.author(0), draft)?];
             commit.appends.push(Append { journal: tenant, entries });
         }
-        self.core.0.ledger.commit(commit).await.map_err(|error| match error.code() {
-            "row_exists" => Error::conflict("session_key_exists", "another session has this key")
-                .hint("`samite session list` shows it"),
-            _ => error,
-        })?;
+        match self.core.0.ledger.commit(commit).await {
+            Ok(_) => {}
+            Err(error) if error.code() == "row_exists" => {
+                let known = match &asked {
+                    Some(key) => self.session_by_key(key).await?,
+                    None => None,
+                };
+                let known = known.map_or_else(|| "another session".to_owned(), |known| format!("session {known}"));
+                return Err(Error::conflict("session_key_exists", format!("{known} has this key"))
+                    .hint("use that session, or another key"));
+            }
+            Err(error) => return Err(error),
+        }
         Ok(SessionInfo { id: session, created, created_at, current: branch, head: 0, branches: 1 })
     }
 

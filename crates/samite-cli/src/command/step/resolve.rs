@@ -100,12 +100,16 @@ impl Resolve {
         if steps.iter().any(open) {
             steps.retain(open);
         }
+        if steps.iter().all(|step| step.started.key == self.step) {
+            // All of them are tries of one step: the last one counts.
+            steps = steps.split_off(steps.len().saturating_sub(1));
+        }
         match (steps.len(), steps.pop()) {
             (1, Some(step)) => Ok(step),
             (0, _) | (_, None) => Err(Error::not_found("no_step", format!("there is no step {}", self.step))
                 .hint(format!("`samite step list {} --open` shows the steps without an outcome", self.session))),
             _ => Err(Error::invalid("ambiguous_prefix", format!("{} means several steps", self.step))
-                .hint("give more digits of its id")),
+                .hint("give the step's key, or more digits of its id")),
         }
     }
 

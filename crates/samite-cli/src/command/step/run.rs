@@ -29,6 +29,11 @@ use std::sync::Arc;
 /// The command sees `SAMITE_IDEMPOTENCY_KEY`, `SAMITE_EPOCH` and `SAMITE_SESSION`. It runs in a process session of its own,
 /// and nothing of it outlives this process. The exit status is the command's (128 + N after signal N), or samite's own
 /// when the command was not run and no outcome is known: 4 when somebody else is at it or a person must decide.
+///
+/// When a step on the same tool or resource was cut off and turns out to have happened, this command may be the same act
+/// in other words: it is not run, and the answer (`"answer": "other"`) and exit status are that step's. Call again if the
+/// command is another act; name tools with `--tool`, so that unrelated commands of one shell are not taken for each other.
+/// The command's standard input is empty.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Probes:
