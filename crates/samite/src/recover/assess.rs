@@ -168,7 +168,7 @@ fn doubt_path(step: &StepRecord, site: &Site) -> PathBuf {
 }
 
 /// Removes what the lives directory holds of a step that is not in doubt any more. A file that stays does no harm.
-pub(super) fn forget_life(step: &StepRecord, site: &Site) {
+pub(crate) fn forget_life(step: &StepRecord, site: &Site) {
     if let Some(life) = StepProcess::of(&step.started).and_then(|process| process.life_path(site)) {
         files::remove(&life).ok();
     }

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::probe;
-use crate::recover::{Assessment, Settlement, Site, process_value};
+use crate::recover::{Assessment, Settlement, Site, forget_life, process_value};
 use crate::step::{Begin, Completion, NewStep, Outcome, StepHandle, StepRecord};
 use crate::writer::{NewEvent, Writer, WriterOptions};
 use data_encoding::BASE64;
@@ -379,6 +379,8 @@ impl Writer {
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
         let handle = self.run_again(step.id, &assessment.did_not(), None, process).await?;
+        // The attempt in doubt is settled; the new one gives signs of its own.
+        forget_life(step, site);
         self.carry_out(&handle, (supervised, life), run, site).await.map(Some)
     }
 }
