@@ -304,11 +304,15 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
         |kept: &Kept| !options.within.is_empty() && !options.within.iter().any(|within| kept.path.is_within(within));
     kept.retain(|kept| !out_of_scope(kept));
     kept.sort_by(|a, b| a.path.cmp(&b.path));
-    let (mut removals, rest): (Vec<_>, Vec<_>) =
-        actions.into_iter().partition(|action| matches!(action, Action::Remove { .. }));
-    removals.reverse();
-    removals.extend(rest);
-    Plan { actions: removals, kept }
+    let is_removal = |action: &Action| matches!(action, Action::Remove { .. });
+    // Most plans remove nothing, and one that makes a whole workspace is long: it is not copied for nothing.
+    if actions.iter().any(is_removal) {
+        let (mut removals, rest): (Vec<_>, Vec<_>) = actions.into_iter().partition(is_removal);
+        removals.reverse();
+        removals.extend(rest);
+        actions = removals;
+    }
+    Plan { actions, kept }
 }
 
 #[cfg(test)]
