@@ -51,11 +51,7 @@ impl<'a> PackReader<'a> {
     ///
     /// # Errors
     /// Only those of `each`, which end it.
-    pub async fn read_many(
-        &self,
-        places: &[Place],
-        each: &mut EachBlock<'_>,
-    ) -> Result<()> {
+    pub async fn read_many(&self, places: &[Place], each: &mut EachBlock<'_>) -> Result<()> {
         let mut order: Vec<(usize, Place)> = places.iter().copied().enumerate().collect();
         order.sort_by_key(|(_, place)| (place.pack, place.offset));
         let mut rest = order.as_slice();
@@ -78,13 +74,7 @@ impl<'a> PackReader<'a> {
         Ok(())
     }
 
-    async fn read_run(
-        &self,
-        run: &[(usize, Place)],
-        start: u64,
-        end: u64,
-        each: &mut EachBlock<'_>,
-    ) -> Result<()> {
+    async fn read_run(&self, run: &[(usize, Place)], start: u64, end: u64, each: &mut EachBlock<'_>) -> Result<()> {
         let Some((_, first)) = run.first() else { return Ok(()) };
         let length = usize::try_from(end - start).unwrap_or(usize::MAX);
         let bytes = match self.store.read(first.pack, start, length).await {
