@@ -8,10 +8,10 @@ use samite_blocks::FilePackStore;
 use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::{BlockIndex, BlockPlace, BlockRow, Collection, MemoryLedger, PackRow, Pin};
-use samite_model::{BlockId, ErrorKind, PinId, Position, Result, SessionId, Tenant};
+use samite_model::{BlockId, ErrorKind, PinId, Position, Pseudonym, Result, SessionId, Tenant};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 const ROUNDS: u64 = 16;
 
@@ -234,6 +234,10 @@ fn a_checkpoint_whose_pin_lapsed_is_no_checkpoint_until_it_is_taken_again() {
 struct Losing {
     index: Arc<MemoryLedger>,
     pins: AtomicUsize,
+    /// Collects once, just before the next snapshot is committed: its mark is the last that is recorded.
+    collector: Mutex<Option<Client>>,
+    tenant: Pseudonym,
+    litter: AtomicUsize,
 }
 
 #[async_trait::async_trait]
@@ -247,8 +251,13 @@ impl BlockIndex for Losing {
     }
 
     async fn pin(&self, pin: Pin) -> Result<()> {
-        let id = pin.id;
+        let (id, is_mark) = (pin.id, pin.owner == self.tenant && pin.packs.is_empty());
         self.index.pin(pin).await?;
+        let collector = self.collector.lock().unwrap().take_if(|_| is_mark);
+        if let Some(collector) = collector {
+            let litter = collector.collect().await?.litter;
+            self.litter.store(usize::try_from(litter).unwrap(), Ordering::SeqCst);
+        }
         let lose = |left: usize| left.checked_sub(1);
         if self.pins.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok() {
             self.index.unpin(id).await?;
@@ -291,8 +300,14 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
     })
     .unwrap();
     let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
-    let losing = Arc::new(Losing { index: ledger.clone(), pins: AtomicUsize::new(0) });
-    let store = Store::new(Backends {
+    let losing = Arc::new(Losing {
+        index: ledger.clone(),
+        pins: AtomicUsize::new(0),
+        collector: Mutex::new(None),
+        tenant: keys.tenant_pseudonym(),
+        litter: AtomicUsize::new(0),
+    });
+    let backends = Backends {
         ledger,
         blocks: losing.clone(),
         packs: Arc::new(FilePackStore::open(&place.directory("packs")).unwrap()),
@@ -301,7 +316,8 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         caches: None,
         clock: Arc::new(SystemClock),
         random,
-    });
+    };
+    let store = Store::new(backends.clone());
     run(async {
         let client = store.client(principal("ada")).await.unwrap();
         let session = client.create_session(NewSession::default()).await.unwrap().id;
@@ -322,6 +338,16 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         let entries = reader.all().await.unwrap();
         assert_eq!(entries.len(), 2);
         assert!(entries[1].event().unwrap().body == body);
+        // Stopped before its commit until its pin has lapsed, while a collection takes its pack for litter.
+        let later = Store::new(Backends { clock: Arc::new(Ahead), ..backends });
+        std::fs::write(work.join("file"), noise(9, 400_000)).unwrap();
+        *losing.collector.lock().unwrap() = Some(later.client(principal("collector")).await.unwrap());
+        let taken = writer.checkpoint(CheckpointOptions::default()).await.unwrap();
+        // Another is that of the payload that was refused.
+        assert_eq!(losing.litter.load(Ordering::SeqCst), 2);
+        bytes.clear();
+        client.cat(taken.position, "file", &mut bytes).await.unwrap();
+        assert!(bytes == noise(9, 400_000));
         // One that is refused again and again is refused in the end.
         losing.pins.store(usize::MAX, Ordering::SeqCst);
         let error = writer.checkpoint(CheckpointOptions::default()).await.unwrap_err();
