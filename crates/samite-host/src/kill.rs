@@ -35,7 +35,21 @@ pub fn kill_point(name: &str) {
     {
         let held = append("SAMITE_KILL_HOLD", &std::process::id().to_string());
         let _ = kill_process(getpid(), if held { Signal::STOP } else { Signal::KILL });
+        while held && is_stop_pending() {
+            std::thread::yield_now();
+        }
     }
+}
+
+/// Whether the process was told to stop and has not begun to. The kernel gives such a signal to a thread of its choice;
+/// until that one has the processor, this one would run on, past its point.
+#[cfg(feature = "kill-points")]
+#[expect(clippy::disallowed_methods, reason = "the kernel's table, which is no file of a store")]
+fn is_stop_pending() -> bool {
+    const STOP: u64 = 1 << 18;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+    pending.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & STOP != 0)
 }
 
 /// Appends a line to the file that a variable names, in one write; whether there is one.

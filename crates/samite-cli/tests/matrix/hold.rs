@@ -76,6 +76,11 @@ pub(crate) fn cut_off(place: &Place, command: Command, point: &Point, victim: Vi
     if !comes_to(place, &mut child, &held, point) {
         return (false, None);
     }
+    if matches!(point, Point::Named(..)) {
+        // Who comes to it says so first and stops then: nobody dies on the way there.
+        let held: u32 = fs::read_to_string(&held).unwrap().trim().parse().unwrap();
+        until(|| is_stopped(held));
+    }
     let samite = if victim == Victim::Group { children(child.id())[0] } else { child.id() };
     let supervisor = || {
         let is_supervisor = |pid: &u32| {
@@ -84,6 +89,8 @@ pub(crate) fn cut_off(place: &Place, command: Command, point: &Point, victim: Vi
         };
         children(samite).into_iter().find(is_supervisor).unwrap_or_else(|| panic!("no supervisor at {point:?}"))
     };
+    // Who must be gone before anybody looks: one who was killed inside a system call still ends it, a commit too.
+    let mut dying = vec![samite];
     match victim {
         Victim::Samite => kill(samite, Signal::KILL),
         Victim::Group => kill_process_group(pid(child.id()), Signal::KILL).unwrap(),
@@ -91,18 +98,18 @@ pub(crate) fn cut_off(place: &Place, command: Command, point: &Point, victim: Vi
             let supervisor = supervisor();
             kill(samite, Signal::KILL);
             kill(supervisor, Signal::KILL);
+            dying.push(supervisor);
         }
         Victim::Supervisor => {
-            kill(supervisor(), Signal::KILL);
+            dying = vec![supervisor()];
+            kill(dying[0], Signal::KILL);
             if matches!(point, Point::Named(..)) {
-                while !is_stopped(samite) {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
                 kill(samite, Signal::CONT);
             }
         }
     }
     let status = child.wait().unwrap();
+    until(|| dying.iter().all(|number| is_gone(*number)));
     let did = Did { status: status.code().unwrap_or(-1), out: place.read("out"), err: place.read("err") };
     (true, (victim == Victim::Supervisor).then_some(did))
 }
@@ -158,6 +165,24 @@ fn stat(number: u32) -> Option<(char, u32)> {
 
 fn is_stopped(number: u32) -> bool {
     stat(number).is_none_or(|(state, _)| matches!(state, 'T' | 'Z'))
+}
+
+/// Whether nothing of it runs any more; the first thread of a process may be dead before the others are.
+fn is_gone(number: u32) -> bool {
+    stat(number).is_none_or(|(state, _)| state == 'Z')
+        && fs::read_dir(format!("/proc/{number}/task")).map_or(0, Iterator::count) <= 1
+}
+
+/// Waits for what comes soon.
+#[track_caller]
+fn until(holds: impl Fn() -> bool) {
+    let mut waited = Duration::ZERO;
+    while !holds() {
+        assert!(waited < PATIENCE, "who was killed or stopped is neither");
+        let step = Duration::from_millis(1);
+        std::thread::sleep(step);
+        waited += step;
+    }
 }
 
 fn children(parent: u32) -> Vec<u32> {
