@@ -61,9 +61,7 @@ fn a_step_cut_off_by_sigkill_is_in_doubt_until_a_person_decides() {
     let mut command = place.command(&["step", "run", &id, "--key", "k", "--", "sh", "-c", script]);
     let mut child = command.spawn().unwrap();
     // The effect has happened once the file is there.
-    while !place.path().join("effects.txt").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_for(&place.path().join("effects.txt"));
     child.kill().unwrap();
     child.wait().unwrap();
     // The model words its call anew: another key, another command, the same tool.
@@ -124,8 +122,9 @@ fn nothing_of_a_command_outlives_its_samite() {
 }
 
 /// Waits until a file is there.
+/// Waits until a file is there and has been written to: a shell makes it first.
 fn wait_for(path: &std::path::Path) {
-    while !path.exists() {
+    while !std::fs::metadata(path).is_ok_and(|found| found.len() > 0) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
