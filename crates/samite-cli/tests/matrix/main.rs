@@ -2,8 +2,8 @@
 //! supervisor, and of both, over real outside worlds; then recovery, and the count of what really happened.
 //!
 //! `SAMITE_MATRIX=full` runs every cell instead of a sample; `SAMITE_MATRIX_SEED=N` draws another sample;
-//! `SAMITE_MATRIX_ONLY=TEXT` runs only the cells whose name contains the text. The table is also written to
-//! `target/kill-matrix.txt`.
+//! `SAMITE_MATRIX_ONLY=TEXT` runs only the cells whose name contains the text, `SAMITE_MATRIX_TIMES=N` each of them so
+//! often. The table is also written to `target/kill-matrix.txt`.
 
 #![expect(
     clippy::unwrap_used,

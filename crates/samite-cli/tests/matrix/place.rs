@@ -2,6 +2,7 @@
 
 use crate::http;
 use serde_json::Value;
+use std::cell::Cell;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,20 @@ pub(crate) fn programs() -> &'static Programs {
 /// A store with a master key and a directory of its own.
 pub(crate) struct Place {
     directory: tempfile::TempDir,
+    /// Who writes, where that is not the command itself.
+    writer: Cell<WriterIs>,
+}
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum WriterIs {
+    /// Each command for itself.
+    #[default]
+    Command,
+    /// A writer with a name, that no process stands for.
+    Named,
+    /// A writer with a name, that lives as long as this process, which calls the commands.
+    Living,
 }
 
 /// What a command did.
@@ -69,7 +84,12 @@ impl Did {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
+        Self { directory: tempfile::tempdir().unwrap(), writer: Cell::default() }
+    }
+
+    /// From here on, every command is called for this writer.
+    pub(crate) fn write_as(&self, writer: WriterIs) {
+        self.writer.set(writer);
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -115,6 +135,12 @@ impl Place {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.program(&programs().samite, &self.path());
         command.arg("--json").args(arguments);
+        if self.writer.get() != WriterIs::Command {
+            command.env("SAMITE_WRITER", "harness");
+        }
+        if self.writer.get() == WriterIs::Living {
+            command.env("SAMITE_WRITER_PID", std::process::id().to_string());
+        }
         command
     }
 

@@ -6,7 +6,7 @@ use crate::gc::Collect;
 use crate::hold::{Cut, has_points};
 use crate::once::Once;
 use crate::outside::{Declared, On, World};
-use crate::place::Place;
+use crate::place::{Place, WriterIs};
 use crate::report::Report;
 use crate::restore::{Kind, OnTrees};
 use crate::sample::pairwise;
@@ -32,7 +32,10 @@ const ELSEWHERE: [&str; 2] = ["keys.epoch_destroyed", "keys.master.before_destro
 fn scenarios() -> Vec<Arc<dyn Scenario>> {
     let world = |on, effect| World { on, effect };
     let mut all: Vec<Arc<dyn Scenario>> = Vec::new();
-    all.extend(World::ALL.map(|world| Arc::new(Step(world)) as Arc<dyn Scenario>));
+    all.extend(World::ALL.map(|world| Arc::new(Step(world, WriterIs::Command)) as Arc<dyn Scenario>));
+    let written =
+        [(WriterIs::Named, world(On::Line, Declared::Observable)), (WriterIs::Living, world(On::Mcp, Declared::Keyed))];
+    all.extend(written.map(|(writer, world)| Arc::new(Step(world, writer)) as Arc<dyn Scenario>));
     let appends = [Append::Short, Append::Large, Append::Checkpointing, Append::Ten, Append::FirstUse];
     all.extend(appends.map(|append| Arc::new(append) as Arc<dyn Scenario>));
     let kinds = [Kind::Checkpoint, Kind::Restore, Kind::RecoverRestore, Kind::Rewind, Kind::Fork];
@@ -188,6 +191,8 @@ pub(crate) fn all() -> ExitCode {
     let seed = variable("SAMITE_MATRIX_SEED").parse().unwrap_or(20_261);
     let mut chosen = if variable("SAMITE_MATRIX") == "full" { product } else { pairwise(product, seed) };
     chosen.retain(|cell| cell.name().contains(&only));
+    let times = variable("SAMITE_MATRIX_TIMES").parse().unwrap_or(1);
+    let chosen: Vec<Cell> = std::iter::repeat_n(chosen, times).flatten().collect();
     for (cell, result) in chosen.iter().zip(side_by_side(&chosen, run)) {
         report.add(cell, result);
     }

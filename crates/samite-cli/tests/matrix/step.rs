@@ -3,13 +3,13 @@
 use crate::cell::{Call, Counts, Scenario};
 use crate::hold::Cut;
 use crate::outside::World;
-use crate::place::{Place, number, text};
+use crate::place::{Place, WriterIs, number, text};
 use crate::recovery::{recover, settle};
 use serde_json::Value;
 use std::time::Duration;
 
-/// `step run` on an outside world.
-pub(crate) struct Step(pub(crate) World);
+/// `step run` on an outside world, by a writer.
+pub(crate) struct Step(pub(crate) World, pub(crate) WriterIs);
 
 /// What a model says first, and what it says when it is asked again: other words, another id.
 const WORDS: [(&str, &str); 2] = [("call-1", "do the thing"), ("call-2", "please do that thing now")];
@@ -52,10 +52,17 @@ fn completed(place: &Place, session: &str) -> Option<Value> {
 
 impl Scenario for Step {
     fn name(&self) -> String {
-        self.0.name()
+        match self.1 {
+            WriterIs::Command => self.0.name(),
+            WriterIs::Named => format!("{}, writer", self.0.name()),
+            WriterIs::Living => format!("{}, living writer", self.0.name()),
+        }
     }
 
     fn parts(&self) -> Vec<String> {
+        if self.1 != WriterIs::Command {
+            return vec![format!("{:?}", self.1)];
+        }
         vec![format!("{:?}", self.0.on), format!("{:?}", self.0.effect)]
     }
 
@@ -76,6 +83,7 @@ impl Scenario for Step {
     }
 
     fn run(&self, place: &Place, cut: &Cut, call: Call) -> Counts {
+        place.write_as(self.1);
         let session = place.session();
         let mut acknowledged = vec![place.say(&session, "please do the thing")];
         self.0.prepare(place, &session);

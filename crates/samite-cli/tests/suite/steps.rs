@@ -121,7 +121,6 @@ fn nothing_of_a_command_outlives_its_samite() {
     panic!("process {child_pid} outlived the command that ran it");
 }
 
-/// Waits until a file is there.
 /// Waits until a file is there and has been written to: a shell makes it first.
 fn wait_for(path: &std::path::Path) {
     while !std::fs::metadata(path).is_ok_and(|found| found.len() > 0) {
