@@ -61,6 +61,14 @@ pub fn anonymous(directory: &Path) -> Result<std::fs::File> {
     tempfile::tempfile_in(directory).map_err(|source| io_error("make a file in", directory, source))
 }
 
+/// The size of a file, in bytes.
+///
+/// # Errors
+/// `not_found` when there is none; `denied` or `unavailable` when it cannot be looked up.
+pub fn size(path: &Path) -> Result<u64> {
+    std::fs::metadata(path).map(|found| found.len()).map_err(|source| io_error("look at", path, source))
+}
+
 /// The absolute path of an existing file or directory, without links in it.
 ///
 /// # Errors

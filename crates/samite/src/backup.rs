@@ -46,11 +46,15 @@ impl Embedded {
         self.ledger().pin(pin.clone()).await?;
         let copied = self.copy(&home, &mut pin).await;
         self.ledger().unpin(pin.id).await?;
-        let (packs, bytes) = copied?;
+        let packs = copied?;
         // Last, so that a copy that was cut off is no store.
         let node = files::read(&self.directory().join("node.toml"))?;
         files::write_atomic(&to.join("node.toml"), &node, files::PRIVATE_FILE)?;
-        Ok(Backup { directory: to.to_path_buf(), packs, bytes: bytes + node.len() as u64 })
+        let mut bytes = 0;
+        for file in files::files_below(to)?.files {
+            bytes += files::size(&file)?;
+        }
+        Ok(Backup { directory: to.to_path_buf(), packs, bytes })
     }
 
     fn pin_of(&self, packs: Vec<PackRow>) -> Result<Pin> {
@@ -64,7 +68,7 @@ impl Embedded {
         })
     }
 
-    async fn copy(&self, home: &Path, pin: &mut Pin) -> Result<(usize, u64)> {
+    async fn copy(&self, home: &Path, pin: &mut Pin) -> Result<usize> {
         let ledger = self.copy_ledger(&home.join("ledger.db"), pin).await?;
         let copied = self.copy_packs(home, &ledger).await;
         ledger.close().await;
@@ -93,9 +97,8 @@ impl Embedded {
             .hint("back up again when there is less going on"))
     }
 
-    async fn copy_packs(&self, home: &Path, ledger: &SqliteLedger) -> Result<(usize, u64)> {
+    async fn copy_packs(&self, home: &Path, ledger: &SqliteLedger) -> Result<usize> {
         self.keys().back_up(&home.join("keys"))?;
-        let mut bytes = 0;
         let target = FilePackStore::open(&home.join("packs"))?;
         let packs = &self.store().core.0.packs;
         let needed = live(ledger.packs().await?);
@@ -112,10 +115,9 @@ impl Embedded {
             upload.finish().await?;
             // The pack's own index is checked in the copy.
             read_index(&target, *pack).await?;
-            bytes += size;
         }
         check_places(ledger, &needed, &target).await?;
-        Ok((needed.len(), bytes))
+        Ok(needed.len())
     }
 }
 

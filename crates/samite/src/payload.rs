@@ -236,6 +236,9 @@ pub struct WorkspaceAttached {
     pub path: String,
     /// The branch that works in it from now on.
     pub branch: BranchId,
+    /// The workspace that the branch had before, whose directory is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<FamilyId>,
 }
 
 /// `workspace_interval`, in the workspace's own journal: it orders the trees of all sessions that share it.

@@ -327,7 +327,15 @@ pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
 
 /// A workspace in use by a branch (control journal).
 pub(crate) fn workspace_attached(attached: &WorkspaceAttached) -> Projection {
-    Projection::default().set(register::WORKSPACE, *attached.workspace.as_bytes(), attached.branch.as_bytes().to_vec())
+    let projection = Projection::default().set(
+        register::WORKSPACE,
+        *attached.workspace.as_bytes(),
+        attached.branch.as_bytes().to_vec(),
+    );
+    match attached.replaces {
+        Some(gone) => projection.clear(register::WORKSPACE, *gone.as_bytes()),
+        None => projection,
+    }
 }
 
 /// A payload in blocks.

@@ -166,6 +166,7 @@ impl Client {
             workspace: workspace.id,
             path: workspace.directory.to_string_lossy().into_owned(),
             branch: to,
+            replaces: None,
         };
         let views = views::workspace_attached(&attached);
         self.core.draft(EntryKind::WORKSPACE_ATTACHED, &attached, views).map(Some)

@@ -47,15 +47,26 @@ impl Client {
                 .hint("its own name and those above it must be UTF-8; names in it may be any bytes"));
         };
         let id = self.core.workspace_id(&directory);
+        if let Some(store) = &self.core.0.directory
+            && directory.starts_with(files::canonical(store)?)
+        {
+            return Err(Error::invalid("inside_store", format!("{} is in the store itself", directory.display()))
+                .hint("a workspace may hold the store, which is then left out, and not lie in it"));
+        }
+        let mut replaces = None;
         if let Some(other) = self.workspace_of_branch(session, branch).await? {
             if other.id == id {
                 return Ok(other);
             }
-            return Err(Error::conflict(
-                "workspace_in_use",
-                format!("branch {} works in {} already", branch.short(), other.directory.display()),
-            )
-            .hint("fork the session with --into for a second directory"));
+            replaces = (!files::exists(&other.directory)?).then_some(other.id);
+            // A directory that is gone was moved, or made anew elsewhere.
+            if replaces.is_none() {
+                return Err(Error::conflict(
+                    "workspace_in_use",
+                    format!("branch {} works in {} already", branch.short(), other.directory.display()),
+                )
+                .hint("fork the session with --into for a second directory"));
+            }
         }
         self.refuse_anothers(JournalId(id.0), &path).await?;
         let (version, registers) = self.core.0.ledger.registers(control.id).await?;
@@ -71,7 +82,7 @@ impl Client {
                 .hint("give this branch a directory of its own: `samite fork SESSION --into DIR`"));
             }
         }
-        let attached = WorkspaceAttached { workspace: id, path, branch };
+        let attached = WorkspaceAttached { workspace: id, path, branch, replaces };
         self.move_workspace(control.id, version, &attached).await?;
         Ok(WorkspaceInfo { id, directory, branch })
     }

@@ -359,3 +359,35 @@ fn what_was_moved_here_after_a_step_was_lost_is_not_the_steps_however_old_it_loo
         assert!(assessment.evidence.unwrap().paths.contains(&"half".to_owned()));
     });
 }
+
+#[test]
+fn a_directory_that_was_moved_is_attached_again_and_the_store_is_no_workspace() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        fs::write(work.join("file"), "one").unwrap();
+        let taken = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+        let taken = taken.await.unwrap();
+        let moved = place.path("moved");
+        assert_eq!(
+            client.attach(session, None, &place.directory("other")).await.unwrap_err().code(),
+            "workspace_in_use"
+        );
+        fs::rename(&work, &moved).unwrap();
+        let again = client.attach(session, None, &moved).await.unwrap();
+        assert_eq!(client.workspaces(session).await.unwrap(), [again]);
+        fs::write(moved.join("file"), "two").unwrap();
+        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        let request = RestoreRequest::default();
+        client.restore(session, None, taken.position, WriterOptions::default(), &request).await.unwrap();
+        assert_eq!(read(&moved.join("file")).as_deref(), Some("one"));
+        let other = client.create_session(NewSession::default()).await.unwrap().id;
+        let error = client.attach(other, None, &place.path("store").join("tenants")).await.unwrap_err();
+        assert_eq!(error.code(), "inside_store");
+        assert!(store.store().verify(false, None).await.unwrap().stale_views.is_empty());
+    });
+}
