@@ -329,3 +329,12 @@ fn an_outcome_is_recorded_although_its_long_output_cannot_be_kept() {
     place.run(&run).ok();
     assert_eq!(std::fs::read_to_string(place.path().join("ran.txt")).unwrap(), "x\n");
 }
+
+#[test]
+fn a_command_that_does_not_start_says_so() {
+    let place = Place::new();
+    let id = place.session();
+    let outcome = place.run(&["step", "run", &id, "--key", "k", "--cwd", "nowhere", "--", "true"]);
+    assert_eq!(outcome.status, 127);
+    assert!(outcome.err.contains("not started"), "{}", outcome.err);
+}

@@ -200,6 +200,12 @@ fn stop_on_signals() -> OnStart {
 }
 
 fn answer(surface: &Surface, answered: &Answered, outcome: &Outcome) -> Result<ExitCode> {
+    if let Some(why) = outcome.output.get("not_started").and_then(serde_json::Value::as_str) {
+        surface.printer.note(&format!("the command was not started: {why}"));
+    }
+    if outcome.abandoned {
+        surface.printer.note("the step was abandoned: take another key to do it after all");
+    }
     surface.printer.answer(answered)?;
     Ok(ExitCode::from(status(outcome)))
 }
