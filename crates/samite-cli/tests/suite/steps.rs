@@ -338,3 +338,13 @@ fn a_command_that_does_not_start_says_so() {
     assert_eq!(outcome.status, 127);
     assert!(outcome.err.contains("not started"), "{}", outcome.err);
 }
+
+#[test]
+fn a_contained_step_needs_a_workspace_before_it_starts() {
+    let place = Place::new();
+    let id = place.session();
+    let run = ["step", "run", &id, "--key", "k", "--effect", "contained", "--", "sh", "-c", "echo x > ran.txt"];
+    assert_eq!(place.json(&run).error(2)["code"], "no_workspace");
+    assert!(!place.path().join("ran.txt").exists());
+    assert!(place.json(&["step", "list", &id]).json()["steps"].as_array().unwrap().is_empty());
+}

@@ -243,7 +243,7 @@ impl Writer {
             step.probe = Some(probe::prepare(probe, &probe::Lookout::new(&run.directory))?);
         }
         if matches!(step.effect, Effect::Contained { .. }) || step.probe == Some(Probe::Workspace) {
-            step.tree = self.tree_before().await?;
+            step.tree = Some(self.tree_before(&step.key).await?);
         }
         let (supervised, life) =
             self.supervise(run, &self.idempotency_key(&step.key)?, &run.argv, &run.directory, site)?;

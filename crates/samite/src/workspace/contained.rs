@@ -24,13 +24,20 @@ fn tree_paths(within: &[String]) -> Result<Vec<TreePath>> {
 }
 
 impl Writer {
-    /// The workspace's tree before a contained step starts; none without a workspace.
-    pub(crate) async fn tree_before(&self) -> Result<Option<BlockId>> {
+    /// The workspace's tree before a step starts that is to be put back to it, or compared with it.
+    ///
+    /// # Errors
+    /// `invalid` (`no_workspace`) without one: there would be nothing to go back to after a crash.
+    pub(crate) async fn tree_before(&self, key: &str) -> Result<BlockId> {
         if self.workspace().await?.is_none() {
-            return Ok(None);
+            return Err(Error::invalid(
+                "no_workspace",
+                format!("step {key:?} is about the workspace, and branch {} has none", self.branch().short()),
+            )
+            .hint("attach one: `samite workspace attach SESSION DIR`, or declare another effect"));
         }
         let options = CheckpointOptions { label: None, no_environment: true };
-        Ok(Some(self.checkpoint(options).await?.root))
+        Ok(self.checkpoint(options).await?.root)
     }
 
     /// Where the workspace stands against the tree that a contained step recorded at its start.
