@@ -23,9 +23,10 @@ impl Client {
     /// Attaches a directory to a branch (none: the current one) as its workspace. When this returns, it is durable.
     ///
     /// # Errors
-    /// `conflict` (`workspace_in_use`) when a live branch of the same session works in it, or the branch has another;
+    /// `conflict` (`workspace_in_use`) when a live branch of the same session works in it, or the branch has another whose
+    /// directory is still there;
     /// `denied` (`other_owner`) when a session of another person works in it; `not_found` when there is no such directory;
-    /// `invalid` (`not_a_directory`, `bad_directory`).
+    /// `invalid` (`not_a_directory`, `bad_directory`, `inside_store`).
     pub async fn attach(
         &self,
         session: SessionId,
@@ -53,6 +54,8 @@ impl Client {
             return Err(Error::invalid("inside_store", format!("{} is in the store itself", directory.display()))
                 .hint("a workspace may hold the store, which is then left out, and not lie in it"));
         }
+        // Read before what is decided from it: the commit's guard then sees whatever changes in between.
+        let (version, registers) = self.core.0.ledger.registers(control.id).await?;
         let mut replaces = None;
         if let Some(other) = self.workspace_of_branch(session, branch).await? {
             if other.id == id {
@@ -69,7 +72,6 @@ impl Client {
             }
         }
         self.refuse_anothers(JournalId(id.0), &path).await?;
-        let (version, registers) = self.core.0.ledger.registers(control.id).await?;
         let used = registers.iter().find(|entry| entry.kind == register::WORKSPACE && entry.hash == id.0);
         if let Some(used) = used {
             let other = JournalId::from_slice(&used.value)?;
