@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[command(
     name = "samite",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     arg_required_else_help = true,
     disable_help_subcommand = true,
     infer_long_args = false,

@@ -1,5 +1,6 @@
 //! The samite command.
 
+mod advice;
 mod arguments;
 mod command;
 mod input;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     match futures_lite::future::block_on(arguments.command.run(&surface)) {
         Ok(status) => status,
         Err(error) => {
+            let error = advice::with_advice(error);
             surface.printer.failure(&error);
             ExitCode::from(if error.code() == printer::OUTPUT_CLOSED { 141 } else { error.kind().exit_status() })
         }

@@ -90,7 +90,8 @@ impl Reference {
     /// As [`Reference::find`], and `invalid` when a branch or position is named.
     pub(crate) async fn find_session(&self, client: &Client) -> Result<SessionId> {
         if self.branch.is_some() {
-            return Err(self.not_meant("branch", "no_branch_meant"));
+            let error = Error::invalid("no_branch_meant", format!("{self} names a branch, and none is meant here"));
+            return Err(error.hint(format!("write {}", self.session)));
         }
         self.find_branch(client).await.map(|found| found.session)
     }
@@ -101,7 +102,9 @@ impl Reference {
     /// As [`Reference::find`], and `invalid` when a position is named.
     pub(crate) async fn find_branch(&self, client: &Client) -> Result<Found> {
         if self.seq.is_some() {
-            return Err(self.not_meant("position", "no_position_meant"));
+            let error = Error::invalid("no_position_meant", format!("{self} names a position, and none is meant here"));
+            let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!(":{branch}"));
+            return Err(error.hint(format!("write {}{branch}", self.session)));
         }
         self.find(client).await
     }
@@ -121,11 +124,6 @@ impl Reference {
             None => client.head(found.session, branch).await?,
         };
         Ok(FoundPosition { session: found.session, branch, position })
-    }
-
-    fn not_meant(&self, what: &str, code: &'static str) -> Error {
-        Error::invalid(code, format!("{self} names a {what}, and none is meant here"))
-            .hint(format!("write {}", self.session))
     }
 }
 

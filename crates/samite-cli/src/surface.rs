@@ -4,11 +4,10 @@ use crate::arguments::Global;
 use crate::printer::Printer;
 use crate::reference::Found;
 use etcetera::BaseStrategy;
-use samite::embedded::{Embedded, EmbeddedOptions};
+use samite::embedded::{CommandMaster, Embedded, EmbeddedOptions, EnvironmentMaster, FileMaster, Master};
 use samite::recover::Site;
 use samite::{Client, Writer, WriterOptions};
 use samite_host::{SystemRandomness, process};
-use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, Master};
 use samite_model::{BranchId, Error, Result, SessionId, Tenant};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -178,6 +177,18 @@ fn master() -> Result<Arc<dyn Master>> {
         return Ok(Arc::new(EnvironmentMaster::new(&key.to_string_lossy())?));
     }
     Ok(Arc::new(file_master()?))
+}
+
+/// The file that holds the master key of the store that is open; none when it is elsewhere.
+///
+/// # Errors
+/// As [`file_master`].
+pub(crate) fn master_file() -> Result<Option<PathBuf>> {
+    let elsewhere = ["SAMITE_MASTER_COMMAND", "SAMITE_MASTER_KEY"];
+    if elsewhere.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        return Ok(None);
+    }
+    file_master().map(|master| Some(master.path().to_owned()))
 }
 
 /// The master key in a file: the one that `SAMITE_MASTER_FILE` names, or one in the user's configuration directory.

@@ -1,6 +1,7 @@
 //! Backups: a consistent copy of a store while it is used, verified before it counts.
 
 use crate::embedded::Embedded;
+use crate::progress::Observer;
 use samite_blocks::{FilePackStore, PackStore, read_index};
 use samite_host::files;
 use samite_ledger::{BlockIndex, BlockPlace, OpenOptions, PackRow, PackState, Pin, SqliteLedger};
@@ -13,6 +14,13 @@ const PIN_TIME: i64 = 24 * 3600 * 1_000_000_000;
 
 /// How often the ledger is copied again because a collection took away what the copy needs.
 const ROUNDS: usize = 10;
+
+/// How to back up.
+#[derive(Clone, Debug, Default)]
+pub struct BackupOptions {
+    /// Is told how many bytes of packs are copied, and how many blocks of the copy are checked.
+    pub observer: Observer,
+}
 
 /// What a backup holds.
 #[derive(Clone, Debug)]
@@ -30,9 +38,22 @@ impl Embedded {
     /// (`samite key export`). When this returns, the copy is durable and was checked.
     ///
     /// # Errors
-    /// `conflict` (`not_empty`) when the directory holds something; `unavailable` (`store_busy`) when collections keep
+    /// `invalid` (`inside_store`) when the directory is the store's own or lies in it; `conflict` (`not_empty`) when it
+    /// holds something; `unavailable` (`store_busy`) when collections keep
     /// taking away what it needs; `corrupt` when the copy does not pass its check.
     pub async fn backup(&self, to: &Path) -> Result<Backup> {
+        self.backup_with(to, &BackupOptions::default()).await
+    }
+
+    /// As [`Embedded::backup`], with options.
+    ///
+    /// # Errors
+    /// As [`Embedded::backup`].
+    pub async fn backup_with(&self, to: &Path, options: &BackupOptions) -> Result<Backup> {
+        if real(to)?.starts_with(files::canonical(self.directory())?) {
+            return Err(Error::invalid("inside_store", format!("{} is in the store itself", to.display()))
+                .hint("give a directory on another disk: a backup that is lost with its store is none"));
+        }
         if files::exists(to)? && !files::list(to)?.is_empty() {
             return Err(Error::conflict("not_empty", format!("{} holds something already", to.display()))
                 .hint("give a directory that does not exist"));
@@ -44,7 +65,7 @@ impl Embedded {
         // A pin keeps collection from taking a pack away while the ledger is copied, and then until its packs are.
         let mut pin = self.pin_of(self.ledger().packs().await?)?;
         self.ledger().pin(pin.clone()).await?;
-        let copied = self.copy(&home, &mut pin).await;
+        let copied = self.copy(&home, &mut pin, &options.observer).await;
         self.ledger().unpin(pin.id).await?;
         let packs = copied?;
         // Last, so that a copy that was cut off is no store.
@@ -68,9 +89,10 @@ impl Embedded {
         })
     }
 
-    async fn copy(&self, home: &Path, pin: &mut Pin) -> Result<usize> {
+    async fn copy(&self, home: &Path, pin: &mut Pin, observer: &Observer) -> Result<usize> {
+        observer.tell("copying the ledger", 0, None);
         let ledger = self.copy_ledger(&home.join("ledger.db"), pin).await?;
-        let copied = self.copy_packs(home, &ledger).await;
+        let copied = self.copy_packs(home, &ledger, observer).await;
         ledger.close().await;
         copied
     }
@@ -97,27 +119,48 @@ impl Embedded {
             .hint("back up again when there is less going on"))
     }
 
-    async fn copy_packs(&self, home: &Path, ledger: &SqliteLedger) -> Result<usize> {
+    async fn copy_packs(&self, home: &Path, ledger: &SqliteLedger, observer: &Observer) -> Result<usize> {
         self.keys().back_up(&home.join("keys"))?;
         let target = FilePackStore::open(&home.join("packs"))?;
         let packs = &self.store().core.0.packs;
         let needed = live(ledger.packs().await?);
+        let mut sizes = Vec::with_capacity(needed.len());
         for pack in &needed {
-            let size = packs.size(*pack).await?.unwrap_or(0);
+            sizes.push(packs.size(*pack).await?.unwrap_or(0));
+        }
+        let (whole, mut done) = (sizes.iter().sum(), 0);
+        for (pack, size) in needed.iter().zip(sizes) {
+            observer.tell("copying packs (bytes)", done, Some(whole));
             let mut upload = target.put(*pack).await?;
             let mut offset = 0;
             while offset < size {
                 let length = usize::try_from((size - offset).min(4 << 20)).unwrap_or(4 << 20);
                 let part = packs.read(*pack, offset, length).await?;
                 offset += part.len() as u64;
+                observer.tell("copying packs (bytes)", done + offset, Some(whole));
                 upload.write(&part).await?;
             }
             upload.finish().await?;
+            done += size;
             // The pack's own index is checked in the copy.
             read_index(&target, *pack).await?;
         }
-        check_places(ledger, &needed, &target).await?;
+        check_places(ledger, &needed, &target, observer).await?;
         Ok(needed.len())
+    }
+}
+
+/// The path without links in it, of what may not be there yet.
+fn real(path: &Path) -> Result<PathBuf> {
+    if files::exists(path)? {
+        return files::canonical(path);
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Ok(real(parent)?.join(name))
+        }
+        _ => Ok(path.to_path_buf()),
     }
 }
 
@@ -126,13 +169,21 @@ fn live(packs: Vec<PackRow>) -> BTreeSet<PackId> {
 }
 
 /// Every block that the copied ledger finds lies in a pack of the copy.
-async fn check_places(ledger: &SqliteLedger, live: &BTreeSet<PackId>, target: &FilePackStore) -> Result<()> {
+async fn check_places(
+    ledger: &SqliteLedger,
+    live: &BTreeSet<PackId>,
+    target: &FilePackStore,
+    observer: &Observer,
+) -> Result<()> {
     let mut after = None;
+    let mut checked = 0;
     let mut sizes: HashMap<PackId, u64> = HashMap::new();
     loop {
         let blocks = ledger.blocks(after, 4096).await?;
         let Some(last) = blocks.last() else { return Ok(()) };
         after = Some(last.id);
+        checked += blocks.len() as u64;
+        observer.tell("checking the copy (blocks)", checked, None);
         for block in &blocks {
             let BlockPlace::Pack { pack, offset, length } = &block.place else { continue };
             if !live.contains(pack) {

@@ -5,11 +5,13 @@
 
 mod node;
 
+pub use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, Master};
+
 use crate::core::{Backends, Store};
 use node::Node;
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, Random, SystemClock, SystemRandomness, SystemSleep, files, mounts};
-use samite_keys::{Keyring, KeyringOptions, Master};
+use samite_keys::{Keyring, KeyringOptions};
 use samite_ledger::{OpenOptions, SqliteLedger};
 use samite_model::{Error, Principal, Result, Tenant};
 use std::path::{Path, PathBuf};

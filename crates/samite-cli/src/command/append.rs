@@ -2,10 +2,11 @@
 
 use crate::input::{file_or_input, standard_input};
 use crate::printer::{Answer, Page, Style};
-use crate::reference::Reference;
+use crate::reference::{Found, Reference};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::{NewEvent, ReadOptions};
+use samite::payload::Compaction;
+use samite::{Client, NewEvent, ReadOptions};
 use samite_model::{EntryKind, Error, Result, limits};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -16,12 +17,18 @@ use std::process::ExitCode;
 /// When this returns, the entry is durable. The payload's bytes are kept as they are; standard input is read unless
 /// one of --text, --json-value and --file gives it. Appending again with the same --dedupe id and the same bytes
 /// answers with the first entry, so a caller that lost an answer may simply repeat itself.
+///
+/// An empty payload is refused, as a pipe that broke leaves one; only an event may be empty, when --text or --file says
+/// so. A compaction names the range that it summarises, in --attributes.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   echo 'please fix the build' | samite append 3f2a --kind message
   samite append 3f2a --kind model_response --file response.json --dedupe msg_01
-  samite append 3f2a --kind event --json-value '{\"budget\": 12}' --expect-head 41")]
+  samite append 3f2a --kind event --json-value '{\"budget\": 12}' \\
+      --expect-head 41
+  samite append 3f2a --kind compaction --file summary.txt \\
+      --attributes '{\"from\": 1, \"to\": 40}'")]
 pub(crate) struct Append {
     /// The session: SESSION or SESSION:BRANCH
     session: Reference,
@@ -95,10 +102,48 @@ impl Append {
         }
     }
 
+    /// Refuses a payload that is empty by mistake.
+    fn check_payload(&self, body: &[u8]) -> Result<()> {
+        let meant = self.kind == EntryKind::EVENT && (self.text.is_some() || self.file.is_some());
+        if !body.is_empty() || meant {
+            return Ok(());
+        }
+        let error = Error::invalid("empty_payload", format!("the payload of this {} is empty", self.kind));
+        Err(match (&self.text, &self.file) {
+            (None, None) => error.hint("nothing came on standard input; --text, --json-value and --file give it too"),
+            _ => error.hint("only an event may be empty: --kind event"),
+        })
+    }
+
+    /// Refuses a compaction that does not say what it summarises, or that summarises what is not there.
+    async fn check_range(&self, client: &Client, found: Found) -> Result<()> {
+        if self.kind != EntryKind::COMPACTION {
+            return Ok(());
+        }
+        let refuse = |what: String| {
+            Error::invalid("bad_range", what)
+                .hint("name the range that it summarises: --attributes '{\"from\": 1, \"to\": 40}'")
+        };
+        let attributes = self.attributes.clone().unwrap_or_default();
+        let Compaction { from, to } = serde_json::from_value(attributes)
+            .map_err(|_| refuse("a compaction has attributes with a range, from and to".to_owned()))?;
+        let branch = match found.branch {
+            Some(branch) => branch,
+            None => client.current_branch(found.session).await?,
+        };
+        let head = client.head(found.session, branch).await?.seq;
+        if from == 0 || from > to || to > head {
+            return Err(refuse(format!("there is no range from seq {from} to {to} on a branch that ends at {head}")));
+        }
+        Ok(())
+    }
+
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let body = self.payload()?;
+        self.check_payload(&body)?;
         let client = surface.open(Access::Write)?.client().await?;
         let found = self.session.find_branch(&client).await?;
+        self.check_range(&client, found).await?;
         let event = NewEvent {
             kind: self.kind,
             body,

@@ -4,6 +4,7 @@ use crate::printer::words::{bytes, count};
 use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface};
 use clap::Args;
+use samite::BackupOptions;
 use samite_model::Result;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -42,7 +43,8 @@ impl Backup {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let store = surface.open(Access::Write)?;
         let progress = surface.printer.progress("copying");
-        let backup = store.backup(&self.to).await?;
+        let options = BackupOptions { observer: progress.observer() };
+        let backup = store.backup_with(&self.to, &options).await?;
         drop(progress);
         surface.printer.answer(&BackedUp {
             directory: backup.directory.display().to_string(),

@@ -2,7 +2,7 @@
 
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::ChangeShape;
+use crate::shape::{ChangeShape, PositionShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite_model::Result;
@@ -28,6 +28,8 @@ pub(crate) struct Diff {
 
 #[derive(Serialize)]
 struct Differences {
+    before: PositionShape,
+    after: PositionShape,
     changes: Vec<ChangeShape>,
 }
 
@@ -46,7 +48,7 @@ impl Diff {
         let before = self.before.find_position(&client).await?.position;
         let after = self.after.find_position(&client).await?.position;
         let changes = ChangeShape::all(&client.diff(before, after).await?);
-        surface.printer.answer(&Differences { changes })?;
+        surface.printer.answer(&Differences { before: before.into(), after: after.into(), changes })?;
         Ok(ExitCode::SUCCESS)
     }
 }

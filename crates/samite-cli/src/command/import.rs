@@ -2,10 +2,11 @@
 
 use crate::printer::words::count;
 use crate::printer::{Answer, Page, Style};
+use crate::shape::show_paths;
 use crate::surface::{Access, Surface};
 use clap::{Args, Subcommand};
-use samite::import::Importer;
 use samite::import::claude_code::arrange;
+use samite::import::{Importer, NOT_A_TRANSCRIPT};
 use samite_host::files::io_error;
 use samite_model::{Error, Result};
 use serde::Serialize;
@@ -24,7 +25,8 @@ pub(crate) enum Import {
 ///
 /// Every line is kept, byte for byte, in the order of the file. Torn lines, missing parents, duplicate ids and cycles
 /// are reported with their line numbers and lose nothing. Importing again adds only what is new. A call without a
-/// result is in doubt: a log of intents cannot tell more.
+/// result is in doubt: a log of intents cannot tell more. A file of which no line is a record is no transcript: it is
+/// refused, or, in a directory, named and left out.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -46,6 +48,9 @@ struct Imported {
     duplicates: u64,
     reported: u64,
     transcripts: Vec<Transcript>,
+    /// Files of a directory that are no transcripts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -86,6 +91,7 @@ impl Answer for Imported {
                 page.styled(Style::Dim, format!("    … {} more (--json has all)", transcript.findings.len() - SHOWN));
             }
         }
+        show_paths(page, "no transcripts, and left out:", &self.skipped);
         page.line(format!(
             "{}: {} imported, {} there already, {} with something to report",
             count(self.lines, "line"),
@@ -128,13 +134,14 @@ impl ClaudeCode {
         let path = self.path.canonicalize().map_err(|error| io_error("look at", &self.path, error))?;
         let mut paths = Vec::new();
         find(&path, &mut paths)?;
-        let transcripts =
-            if path.is_file() { paths } else { arrange(paths).into_iter().map(|file| file.path).collect() };
+        let one = path.is_file();
+        let transcripts = if one { paths } else { arrange(paths).into_iter().map(|file| file.path).collect() };
+        let none = || {
+            Error::not_found("no_transcripts", format!("there are no transcripts (*.jsonl) in {}", path.display()))
+                .hint("Claude Code keeps them in ~/.claude/projects")
+        };
         if transcripts.is_empty() {
-            return Err(Error::not_found(
-                "no_transcripts",
-                format!("there are no transcripts (*.jsonl) in {}", path.display()),
-            ));
+            return Err(none());
         }
         let whole = transcripts.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum::<u64>();
         let client = surface.open(Access::Create)?.client().await?;
@@ -142,16 +149,20 @@ impl ClaudeCode {
         let progress = surface.printer.progress("importing (bytes)");
         let mut done = 0;
         let mut answers = Vec::new();
+        let mut skipped = Vec::new();
         for path in &transcripts {
             let mut read = 0;
             let mut tell = |bytes| {
                 read = bytes;
                 progress.set(done + bytes, Some(whole));
             };
-            let transcript = importer
-                .transcript(path, open(path)?, open(path)?, &mut tell)
-                .await
-                .map_err(|error| error.context(path.display()))?;
+            let transcript = match importer.transcript(path, open(path)?, open(path)?, &mut tell).await {
+                Err(error) if error.code() == NOT_A_TRANSCRIPT && !one => {
+                    skipped.push(path.display().to_string());
+                    continue;
+                }
+                other => other.map_err(|error| error.context(path.display()))?,
+            };
             done += read;
             let accounting = transcript.report.accounting;
             answers.push(Transcript {
@@ -171,6 +182,9 @@ impl ClaudeCode {
             });
         }
         drop(progress);
+        if answers.is_empty() {
+            return Err(none());
+        }
         let total = importer.accounting();
         let id = match answers.as_slice() {
             [only] => Some(only.session.clone()),
@@ -183,6 +197,7 @@ impl ClaudeCode {
             duplicates: total.duplicates,
             reported: total.reported,
             transcripts: answers,
+            skipped,
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,17 +1,18 @@
 //! `samite read`.
 
 use crate::reference::{Found, Reference};
-use crate::shape::EntryShape;
+use crate::shape::{EntryShape, Keys};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::{Client, ReadOptions};
-use samite_model::{BranchId, EntryKind, Result};
+use samite::{Client, ReadOptions, Reader};
+use samite_model::{EntryKind, Result, SessionId};
 use std::process::ExitCode;
 
 /// Read a branch's entries, in the order of their positions
 ///
 /// A branch reads what it inherits from its parents as its own. With --json each entry is one line: its payload is the
-/// JSON value that was stored, or a string when `encoding` says text or base64.
+/// JSON value that was stored, or a string when `encoding` says text or base64. For a person, samite's own entries are
+/// a line each; --full shows all that they hold.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -75,6 +76,7 @@ impl Read {
             Some(branch) => branch,
             None => client.current_branch(found.session).await?,
         };
+        let mut keys = Keys::default();
         let mut left = self.limit.unwrap_or(u64::MAX);
         let mut next = self.from;
         let mut to = found.seq;
@@ -82,7 +84,8 @@ impl Read {
             let head = client.head(found.session, branch).await?.seq;
             let last = to.unwrap_or(head);
             if last >= next || !self.follow {
-                self.print(surface, &client, (found, branch), self.options(next, Some(last)), &mut left).await?;
+                let mut reader = client.read(found.session, Some(branch), self.options(next, Some(last))).await?;
+                self.print(surface, found.session, &mut reader, &mut keys, &mut left).await?;
                 next = next.max(last.saturating_add(1));
             }
             if !self.follow || left == 0 {
@@ -96,12 +99,11 @@ impl Read {
     async fn print(
         &self,
         surface: &Surface,
-        client: &Client,
-        (found, branch): (Found, BranchId),
-        options: ReadOptions,
+        session: SessionId,
+        reader: &mut Reader,
+        keys: &mut Keys,
         left: &mut u64,
     ) -> Result<()> {
-        let mut reader = client.read(found.session, Some(branch), options).await?;
         while *left > 0 {
             let page = reader.next().await?;
             if page.is_empty() {
@@ -112,7 +114,7 @@ impl Read {
                     break;
                 }
                 *left -= 1;
-                surface.printer.part(&EntryShape::new(entry, self.full, !self.headers)?)?;
+                surface.printer.part(&EntryShape::new(session, entry, keys, (self.full, !self.headers))?)?;
             }
         }
         Ok(())
@@ -122,8 +124,9 @@ impl Read {
         let entries = client.context(found.session, found.branch, found.seq).await?;
         let wanted = entries.iter().filter(|entry| entry.position.seq >= self.from);
         let limit = usize::try_from(self.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+        let mut keys = Keys::default();
         for entry in wanted.take(limit) {
-            surface.printer.part(&EntryShape::new(entry, self.full, true)?)?;
+            surface.printer.part(&EntryShape::new(found.session, entry, &mut keys, (self.full, true))?)?;
         }
         Ok(ExitCode::SUCCESS)
     }

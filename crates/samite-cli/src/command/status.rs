@@ -2,7 +2,7 @@
 
 use crate::printer::words::{bytes, count};
 use crate::printer::{Answer, Column, Page, Style, Table};
-use crate::shape::{BranchShape, SessionShape};
+use crate::shape::{BranchShape, ErrorShape, SessionShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
@@ -15,7 +15,8 @@ use std::process::ExitCode;
 #[command(after_long_help = "\
 Examples:
   samite status
-  samite status --json | jq '.sessions[].branch_costs[] | select(.current | not) | {id, tree_bytes}'")]
+  samite status --json \\
+      | jq '.sessions[].branches[] | select(.current | not) | {id, tree_bytes}'")]
 pub(crate) struct Status {}
 
 #[derive(Serialize)]
@@ -29,14 +30,13 @@ struct Held {
     blocks: u64,
     sessions: Vec<Session>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    unreadable: Vec<String>,
+    unreadable: Vec<ErrorShape>,
 }
 
 #[derive(Serialize)]
 struct Session {
     #[serde(flatten)]
     shape: SessionShape,
-    #[serde(rename = "branch_costs")]
     branches: Vec<Branch>,
 }
 
@@ -77,7 +77,7 @@ impl Answer for Held {
             ("sessions", self.sessions.len().to_string()),
         ]);
         for why in &self.unreadable {
-            page.styled(Style::Care, format!("unreadable: {why}"));
+            page.styled(Style::Care, format!("unreadable: {}", why.message));
         }
         let open: u64 = self.branches().map(|(_, branch)| branch.shape.open_steps).sum();
         if open > 0 {
@@ -97,7 +97,7 @@ impl Answer for Held {
             ("ENTRIES", Column::Right),
             ("LOG", Column::Right),
             ("TREES", Column::Right),
-            ("KEPT", Column::Left),
+            ("TREES UNTIL", Column::Left),
         ]);
         for (session, branch) in aside {
             table.row([
@@ -107,7 +107,7 @@ impl Answer for Held {
                 branch.entries.to_string(),
                 bytes(branch.log_bytes),
                 bytes(branch.tree_bytes),
-                branch.shape.lifetime(),
+                branch.shape.trees_kept(),
             ]);
         }
         page.table(&table);
@@ -134,7 +134,7 @@ impl Status {
             entries: status.ledger.entries,
             blocks: status.ledger.blocks,
             sessions: status.sessions.iter().map(Session::new).collect(),
-            unreadable: status.unreadable.iter().map(ToString::to_string).collect(),
+            unreadable: status.unreadable.iter().map(ErrorShape::new).collect(),
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -12,6 +12,7 @@ pub(crate) use page::Page;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Column, Table};
 
+use crate::shape::ErrorShape;
 use samite_model::{Error, Result};
 use serde::Serialize;
 use std::io::{self, Write as _};
@@ -109,12 +110,7 @@ impl Printer {
             return;
         }
         if self.json {
-            let failure = serde_json::json!({
-                "kind": error.kind().name(),
-                "code": error.code(),
-                "message": error.message(),
-                "hints": error.hints(),
-            });
+            let failure = serde_json::to_string(&ErrorShape::new(error)).unwrap_or_default();
             self.error_bytes(format!("{failure}\n").as_bytes());
             return;
         }

@@ -1,9 +1,10 @@
 //! A branch as an answer.
 
+use super::PositionShape;
 use crate::printer::words::{day, rfc3339};
 use samite::payload::ForkReason;
 use samite::{Branch, Client, Lifetime};
-use samite_model::{Position, Result, SessionId};
+use samite_model::{Result, SessionId};
 use serde::Serialize;
 
 /// A branch.
@@ -12,7 +13,7 @@ pub(crate) struct BranchShape {
     pub(crate) id: String,
     pub(crate) name: Option<String>,
     pub(crate) current: bool,
-    pub(crate) forked_at: Option<Position>,
+    pub(crate) forked_at: Option<PositionShape>,
     pub(crate) reason: Option<ForkReason>,
     pub(crate) forked: Option<String>,
     pub(crate) head: u64,
@@ -38,7 +39,7 @@ impl BranchShape {
             id: branch.id.to_string(),
             name: branch.name.clone(),
             current: branch.lifetime == Lifetime::Current,
-            forked_at: branch.forked_at,
+            forked_at: branch.forked_at.map(PositionShape::from),
             reason: branch.reason,
             forked: branch.forked_at_time.map(rfc3339),
             head: branch.head,
@@ -62,6 +63,16 @@ impl BranchShape {
             Some(ForkReason::Fork) => "fork",
             Some(ForkReason::Rewind) => "rewind",
             Some(ForkReason::Import) => "import",
+        }
+    }
+
+    /// How long its workspace trees are kept, for a column of its own.
+    pub(crate) fn trees_kept(&self) -> String {
+        match (self.deleted, self.until) {
+            (true, _) => "deleted".to_owned(),
+            (false, Some(until)) => day(until),
+            (false, None) if self.current => "current".to_owned(),
+            (false, None) => "for good".to_owned(),
         }
     }
 

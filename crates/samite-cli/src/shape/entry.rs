@@ -1,9 +1,11 @@
 //! An entry as an answer.
 
+use super::Keys;
 use crate::printer::words::{bytes, rfc3339, time};
 use crate::printer::{Answer, Page, Style};
 use data_encoding::BASE64;
 use samite::Entry;
+use samite_model::SessionId;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,13 +13,16 @@ use serde_json::value::RawValue;
 /// An entry.
 #[derive(Debug, Serialize)]
 pub(crate) struct EntryShape {
-    seq: u64,
-    branch: String,
     id: String,
+    session: String,
+    branch: String,
+    seq: u64,
     kind: String,
     time: String,
     epoch: u64,
-    length: u64,
+    /// How many bytes its payload has; a caller's payload must be read to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dedupe: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,14 +35,18 @@ pub(crate) struct EntryShape {
     /// Whether the payload was erased.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     erased: bool,
+    /// Whether the payload is there, and too large to be shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    large: bool,
     #[serde(skip)]
     at: i64,
     #[serde(skip)]
     text: Option<String>,
+    /// One of samite's own entries in words.
+    #[serde(skip)]
+    own: Option<String>,
     #[serde(skip)]
     whole: bool,
-    #[serde(skip)]
-    size: u64,
 }
 
 /// How much of a payload a person is shown, unless they ask for the whole.
@@ -45,7 +54,12 @@ const LINES: usize = 12;
 
 impl EntryShape {
     /// The shape of an entry; `whole` shows a person all of its payload, `with_payload` says that it was asked for.
-    pub(crate) fn new(entry: &Entry, whole: bool, with_payload: bool) -> samite_model::Result<Self> {
+    pub(crate) fn new(
+        session: SessionId,
+        entry: &Entry,
+        keys: &mut Keys,
+        (whole, with_payload): (bool, bool),
+    ) -> samite_model::Result<Self> {
         let parts = parts(entry)?;
         let (encoding, payload) = match parts.body.map(raw) {
             Some((encoding, payload)) => (Some(encoding), payload),
@@ -56,22 +70,28 @@ impl EntryShape {
             Err(_) => format!("({} that are no text)", bytes(body.len() as u64)),
         });
         Ok(Self {
-            seq: entry.position.seq,
-            branch: entry.position.journal.to_string(),
             id: entry.header.id.to_string(),
+            session: session.to_string(),
+            branch: entry.position.journal.to_string(),
+            seq: entry.position.seq,
             kind: entry.header.kind.name(),
             time: rfc3339(entry.header.time),
             epoch: entry.header.epoch,
-            length: entry.header.length,
+            bytes: match parts.body {
+                Some(body) => Some(body.len() as u64),
+                // The header's length is that of a caller's payload in its frame.
+                None => (!entry.is_event()).then_some(entry.header.length),
+            },
             dedupe: parts.dedupe,
             attributes: parts.attributes,
             encoding,
             payload,
-            erased: with_payload && entry.payload.is_none(),
+            erased: with_payload && entry.payload.is_none() && entry.blocks.is_empty(),
+            large: with_payload && entry.payload.is_none() && !entry.blocks.is_empty(),
             at: entry.header.time,
             text,
+            own: keys.words(entry),
             whole,
-            size: parts.body.map_or(entry.header.length, |body| body.len() as u64),
         })
     }
 }
@@ -121,7 +141,18 @@ fn without_line_breaks(json: &str) -> String {
 impl Answer for EntryShape {
     fn show(&self, page: &mut Page) {
         let head = format!("{:>6}  ", self.seq);
-        let when = format!("  {}  {}", time(self.at), bytes(self.size));
+        if let (Some(own), false) = (&self.own, self.whole) {
+            let (own, when) = (format!("  {own}"), format!("  {}", time(self.at)));
+            page.spans(&[
+                (Style::Plain, &head),
+                (Style::Strong, &self.kind),
+                (Style::Plain, &own),
+                (Style::Dim, &when),
+            ]);
+            return;
+        }
+        let size = self.bytes.map_or_else(String::new, |size| format!("  {}", bytes(size)));
+        let when = format!("  {}{size}", time(self.at));
         page.spans(&[(Style::Plain, &head), (Style::Strong, &self.kind), (Style::Dim, &when)]);
         if let Some(dedupe) = &self.dedupe {
             page.styled(Style::Dim, format!("        dedupe {dedupe}"));
@@ -132,6 +163,7 @@ impl Answer for EntryShape {
         match &self.text {
             Some(text) => page.block(8, text, (!self.whole).then_some(LINES)),
             None if self.erased => page.styled(Style::Dim, "        (erased)"),
+            None if self.large => page.styled(Style::Dim, "        (too large to be shown)"),
             None => {}
         }
     }

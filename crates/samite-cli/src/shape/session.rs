@@ -1,5 +1,6 @@
 //! A session as an answer.
 
+use super::{ErrorShape, PositionShape};
 use crate::printer::words::{count, rfc3339, time};
 use crate::printer::{Answer, Page};
 use samite::SessionInfo;
@@ -8,6 +9,19 @@ use samite_model::Error;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// The session that another works for, and the step that started that one.
+#[derive(Debug, Serialize)]
+struct ParentShape {
+    session: String,
+    step: Option<PositionShape>,
+}
+
+impl ParentShape {
+    fn new(parent: &ParentSession) -> Self {
+        Self { session: parent.session.to_string(), step: parent.step.map(PositionShape::from) }
+    }
+}
+
 /// A session.
 #[derive(Debug, Serialize)]
 pub(crate) struct SessionShape {
@@ -15,11 +29,12 @@ pub(crate) struct SessionShape {
     name: Option<String>,
     created: String,
     principal: Value,
-    parent: Option<ParentSession>,
+    parent: Option<ParentShape>,
     source: Option<Value>,
-    current: String,
+    /// The current branch.
+    branch: String,
     head: u64,
-    branches: usize,
+    branch_count: usize,
     #[serde(skip)]
     created_at: i64,
 }
@@ -38,11 +53,11 @@ impl SessionShape {
                 "agent": principal.agent,
                 "workload": principal.workload,
             }),
-            parent: info.created.parent.clone(),
+            parent: info.created.parent.as_ref().map(ParentShape::new),
             source: info.created.source.clone(),
-            current: info.current.to_string(),
+            branch: info.current.to_string(),
             head: info.head,
-            branches: info.branches,
+            branch_count: info.branches,
             created_at: info.created_at,
         }
     }
@@ -70,7 +85,8 @@ impl Answer for SessionShape {
             (
                 "works for",
                 self.parent.as_ref().map_or_else(String::new, |parent| {
-                    let step = parent.step.map_or_else(String::new, |step| format!(", step at seq {}", step.seq));
+                    let step =
+                        parent.step.as_ref().map_or_else(String::new, |step| format!(", step at seq {}", step.seq));
                     format!("session {}{step}", parent.session)
                 }),
             ),
@@ -79,9 +95,9 @@ impl Answer for SessionShape {
                 "branch",
                 format!(
                     "{} is current, at seq {} ({})",
-                    self.current,
+                    self.branch,
                     self.head,
-                    count(self.branches as u64, "branch")
+                    count(self.branch_count as u64, "branch")
                 ),
             ),
         ]);
@@ -97,7 +113,7 @@ pub(crate) enum SessionRow {
     /// It cannot.
     Unreadable {
         /// Why.
-        error: Value,
+        error: ErrorShape,
     },
 }
 
@@ -106,9 +122,7 @@ impl SessionRow {
     pub(crate) fn new(session: &Result<SessionInfo, Error>) -> Self {
         match session {
             Ok(info) => Self::Readable(Box::new(SessionShape::new(info))),
-            Err(error) => Self::Unreadable {
-                error: json!({"kind": error.kind().name(), "code": error.code(), "message": error.message()}),
-            },
+            Err(error) => Self::Unreadable { error: ErrorShape::new(error) },
         }
     }
 
@@ -118,15 +132,19 @@ impl SessionRow {
             Self::Readable(session) => [
                 session.id.chars().take(12).collect(),
                 session.name.clone().unwrap_or_default(),
-                session.current.chars().take(12).collect(),
+                session.branch.chars().take(12).collect(),
                 session.head.to_string(),
-                session.branches.to_string(),
+                session.branch_count.to_string(),
                 time(session.created_at),
             ],
-            Self::Unreadable { error } => {
-                let message = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-                ["unreadable".to_owned(), message, String::new(), String::new(), String::new(), String::new()]
-            }
+            Self::Unreadable { error } => [
+                "unreadable".to_owned(),
+                error.message.clone(),
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+            ],
         }
     }
 }

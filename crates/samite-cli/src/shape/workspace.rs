@@ -1,9 +1,9 @@
 //! Workspaces as answers: what differs, what a checkpoint holds, what a restore did.
 
+use super::PositionShape;
 use crate::printer::words::{bytes, count, duration};
 use crate::printer::{Page, Style};
 use samite::workspace::{Change, ChangeKind, Checkpoint, RecordedTree, Restored};
-use samite_model::Position;
 use samite_model::tree::{Kept, KeptReason};
 use serde::Serialize;
 use serde_json::Value;
@@ -141,7 +141,8 @@ impl crate::printer::Answer for CheckpointShape {
 #[derive(Debug, Serialize)]
 pub(crate) struct TreeShape {
     pub(crate) id: String,
-    pub(crate) at: Position,
+    pub(crate) branch: String,
+    pub(crate) seq: u64,
     pub(crate) time: String,
     pub(crate) label: Option<String>,
     #[serde(skip)]
@@ -153,7 +154,8 @@ impl TreeShape {
     pub(crate) fn new(tree: &RecordedTree) -> Self {
         Self {
             id: tree.tree.root.to_string(),
-            at: tree.position,
+            branch: tree.position.journal.to_string(),
+            seq: tree.position.seq,
             time: crate::printer::words::rfc3339(tree.time),
             label: tree.tree.label.clone(),
             when: tree.time,
@@ -163,7 +165,7 @@ impl TreeShape {
     /// It in a few words.
     pub(crate) fn words(&self) -> String {
         let label = self.label.as_ref().map_or_else(String::new, |label| format!(" ({label})"));
-        format!("seq {} of {}{label}", self.at.seq, crate::printer::words::time(self.when))
+        format!("seq {} of {}{label}", self.seq, crate::printer::words::time(self.when))
     }
 
     /// When it was recorded, for a person.
@@ -177,8 +179,8 @@ impl TreeShape {
 pub(crate) struct RestoredShape {
     pub(crate) directory: String,
     tree: String,
-    from: Position,
-    safety: Option<Position>,
+    from: PositionShape,
+    safety: Option<PositionShape>,
     complete: bool,
     report: Value,
     #[serde(skip)]
@@ -194,8 +196,8 @@ impl RestoredShape {
         Self {
             directory: restored.directory.display().to_string(),
             tree: restored.target.to_string(),
-            from: restored.from,
-            safety: restored.safety,
+            from: restored.from.into(),
+            safety: restored.safety.map(PositionShape::from),
             complete: report.is_complete(),
             report: serde_json::to_value(report).unwrap_or_default(),
             kept: report.kept.iter().map(kept).collect(),
@@ -206,7 +208,15 @@ impl RestoredShape {
     /// Puts it on a page.
     pub(crate) fn show(&self, page: &mut Page) {
         let number = |name: &str| self.report.get(name).and_then(Value::as_u64).unwrap_or_default();
-        page.line(format!("{} is as at seq {}", self.directory, self.from.seq));
+        let but = match self.kept.len() as u64 {
+            0 => String::new(),
+            many => format!(
+                ", but for {} kept as {} (below)",
+                count(many, "path"),
+                if many == 1 { "it is" } else { "they are" }
+            ),
+        };
+        page.line(format!("{} is as at seq {}{but}", self.directory, self.from.seq));
         let mut did = Vec::new();
         for (name, words) in [("created", "made"), ("replaced", "replaced"), ("removed", "removed"), ("set", "set")] {
             if number(name) > 0 {
@@ -221,7 +231,7 @@ impl RestoredShape {
         }
         let did = if did.is_empty() { "nothing to do".to_owned() } else { did.join("; ") };
         page.styled(Style::Dim, format!("  {did}; took {}", duration(self.nanoseconds)));
-        if let Some(safety) = self.safety {
+        if let Some(safety) = &self.safety {
             page.styled(Style::Dim, format!("  what was there before is the checkpoint at seq {}", safety.seq));
         }
         show_paths(page, "kept as they are:", &self.kept);

@@ -3,11 +3,11 @@
 
 use crate::place::{Place, noise};
 use data_encoding::HEXLOWER;
+use samite::embedded::FileMaster;
 use samite::embedded::{Embedded, EmbeddedOptions};
 use samite::recover::Site;
 use samite::{Begin, Client, Completion, NewEvent, NewStep, StepHandle, Writer, WriterOptions};
 use samite_host::{SystemRandomness, kill_point, process};
-use samite_keys::FileMaster;
 use samite_model::step::{Effect, Probe};
 use samite_model::{EntryKind, Tenant};
 use serde_json::json;

@@ -1,12 +1,18 @@
 //! A store of one cell, and the built command that works on it.
 
+#[path = "../common/did.rs"]
+mod did;
+
+pub(crate) use did::{Did, text};
+
 use crate::http;
+use did::set_apart;
 use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 /// The programs, copied so that a build that runs at the same time cannot replace them.
@@ -50,30 +56,7 @@ pub(crate) enum WriterIs {
     Living,
 }
 
-/// What a command did.
-#[derive(Debug)]
-pub(crate) struct Did {
-    pub(crate) status: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
 impl Did {
-    fn new(output: &Output) -> Self {
-        Self {
-            status: output.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    /// Its JSON document, after it ended well.
-    #[track_caller]
-    pub(crate) fn json(&self) -> Value {
-        assert_eq!(self.status, 0, "{self:?}");
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
     /// The code of its error; empty when there is none.
     pub(crate) fn code(&self) -> String {
         let last = self.err.lines().last().unwrap_or_default();
@@ -111,14 +94,8 @@ impl Place {
     /// A program in an environment that nothing else speaks into.
     pub(crate) fn program(&self, program: impl AsRef<std::ffi::OsStr>, directory: &Path) -> Command {
         let mut command = Command::new(program);
+        set_apart(&mut command, &self.path());
         command
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.path().join("home"))
-            .env("TZ", "UTC")
-            .env("SAMITE_STORE", self.path().join("store"))
-            .env("SAMITE_MASTER_FILE", self.path().join("master.key"))
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .env("GIT_AUTHOR_NAME", "matrix")
             .env("GIT_AUTHOR_EMAIL", "matrix@example.com")
@@ -126,8 +103,7 @@ impl Place {
             .env("GIT_COMMITTER_EMAIL", "matrix@example.com")
             .env("WORLD", &programs().world)
             .env("WORLD_HTTP", http::address())
-            .current_dir(directory)
-            .stdin(Stdio::null());
+            .current_dir(directory);
         command
     }
 
@@ -201,12 +177,6 @@ impl Place {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::File::create(path).unwrap().write_all(bytes).unwrap();
     }
-}
-
-/// The string at a pointer.
-#[track_caller]
-pub(crate) fn text(value: &Value, pointer: &str) -> String {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} in {value}")).to_owned()
 }
 
 /// The number at a pointer.

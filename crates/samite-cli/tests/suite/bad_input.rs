@@ -1,7 +1,6 @@
 //! What damaged stores, full disks, odd input and zombies end with, on the command line.
 
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-
+use crate::mount::Mount;
 use crate::support::{Place, text};
 use serde_json::Value;
 use std::fs;
@@ -167,27 +166,6 @@ fn odd_json_comes_back_as_it_was_and_never_breaks_a_line() {
     assert_eq!(place.json(&["read", &id]).lines().len(), 3);
 }
 
-/// A mount that ends with the test.
-struct Mount(PathBuf);
-
-impl Mount {
-    fn new(arguments: &[&str], at: &Path) -> Option<Self> {
-        fs::create_dir_all(at).unwrap();
-        let mounted = Command::new("mount").args(arguments).arg(at).output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(at.to_path_buf()));
-        }
-        eprintln!("SKIPPED: mount {arguments:?} is not allowed here");
-        None
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_and_one_that_cannot_be_written_are_unavailable() {
     let place = Place::new();
@@ -224,7 +202,7 @@ fn a_store_on_a_network_file_system_is_refused() {
     error(&place, &["session", "new"], 2, "network_file_system");
 }
 
-fn wait_for(path: &Path) {
+pub(crate) fn wait_for(path: &Path) {
     for _ in 0..3_000 {
         if path.exists() {
             return;

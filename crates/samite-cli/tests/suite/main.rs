@@ -5,14 +5,19 @@
     clippy::indexing_slicing,
     clippy::disallowed_methods,
     clippy::format_push_string,
-    reason = "a test fails where it stands, and looks at what the command left behind"
+    clippy::print_stderr,
+    reason = "a test fails where it stands, looks at what the command left behind, and says what it skips"
 )]
 
 mod bad_input;
+mod documents;
 mod errors;
 mod help;
 mod journals;
+#[path = "../../../samite/tests/suite/mount.rs"]
+mod mount;
 mod readme;
+mod refusals;
 mod steps;
 mod support;
 mod tour;

@@ -1,10 +1,16 @@
 //! A store for one test, and the binary that works on it.
 
+#[path = "../common/did.rs"]
+mod did;
+
+pub(crate) use did::{Did, text};
+
+use did::set_apart;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 /// The binary under test.
 pub(crate) const SAMITE: &str = env!("CARGO_BIN_EXE_samite");
@@ -14,33 +20,11 @@ pub(crate) struct Place {
     directory: tempfile::TempDir,
 }
 
-/// What a command did.
-#[derive(Debug)]
-pub(crate) struct Did {
-    pub(crate) status: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
 impl Did {
-    fn new(output: &Output) -> Self {
-        Self {
-            status: output.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
     /// Its output, after it ended well.
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.status, 0, "{self:?}");
         self.out
-    }
-
-    /// Its one JSON document, after it ended well.
-    pub(crate) fn json(self) -> Value {
-        let out = self.ok();
-        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
 
     /// Its JSON lines, after it ended well.
@@ -72,18 +56,8 @@ impl Place {
     /// The command, in an environment that nothing else speaks into.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(SAMITE);
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        command
-            .args(arguments)
-            .env_clear()
-            .env("PATH", path)
-            .env("HOME", self.path().join("home"))
-            .env("TZ", "UTC")
-            .env("SAMITE_STORE", self.store())
-            .env("SAMITE_MASTER_FILE", self.path().join("master.key"))
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .current_dir(self.path())
-            .stdin(Stdio::null());
+        set_apart(&mut command, self.path());
+        command.args(arguments).current_dir(self.path());
         for name in ["SAMITE_KILL_POINT", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -120,11 +94,6 @@ impl Place {
         let answer = self.json(&["append", session, "--text", words]).json();
         answer.pointer("/seq").and_then(Value::as_u64).unwrap()
     }
-}
-
-/// The string at a pointer.
-pub(crate) fn text(value: &Value, pointer: &str) -> String {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} in {value}")).to_owned()
 }
 
 /// Replaces ids by their order of appearance, and times, paths and durations by words, so that golden files hold.

@@ -73,7 +73,7 @@ fn a_rewind_puts_files_back_and_keeps_what_it_did_not_write() {
     assert_eq!(read(&place, "work/a.txt").unwrap(), "one\n");
     assert_eq!(read(&place, "work/c.txt"), None);
     assert_eq!(read(&place, "work/mine.txt").unwrap(), "not recorded\n");
-    assert_eq!(text(&report, "/workspace/from/journal"), text(&report, "/previous"));
+    assert_eq!(text(&report, "/workspace/from/branch"), text(&report, "/previous"));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn golden_json_of_status() {
         assert!(status[name].is_u64());
         status[name] = Value::from("<BYTES>");
     }
-    for branch in status["sessions"][0]["branch_costs"].as_array_mut().unwrap() {
+    for branch in status["sessions"][0]["branches"].as_array_mut().unwrap() {
         for name in ["log_bytes", "tree_bytes"] {
             assert!(branch[name].is_u64());
             branch[name] = Value::from("<BYTES>");

@@ -41,6 +41,9 @@ pub struct Imported {
     pub report: Report,
 }
 
+/// The code of the error for a file that is no transcript.
+pub const NOT_A_TRANSCRIPT: &str = "not_a_transcript";
+
 /// Is told how many bytes of a transcript were read.
 pub type OnBytes<'a> = &'a mut dyn FnMut(u64);
 
@@ -59,8 +62,9 @@ impl<'a> Importer<'a> {
     /// is durable; importing it again adds nothing.
     ///
     /// # Errors
-    /// `conflict` (`lease_held`) while a writer holds the session; `invalid` when a line is larger than a payload may
-    /// be; `unavailable` when the transcript cannot be read.
+    /// `conflict` (`lease_held`) while a writer holds the session; `invalid` (`not_a_transcript`) when no line is a
+    /// record of Claude Code, and then nothing was written; `invalid` when a line is larger than a payload may be;
+    /// `unavailable` when the transcript cannot be read.
     pub async fn transcript(
         &mut self,
         path: &Path,
@@ -69,6 +73,10 @@ impl<'a> Importer<'a> {
         progress: OnBytes<'_>,
     ) -> Result<Imported> {
         let mut identity = identify(path, head)?;
+        if !identity.recognised {
+            return Err(Error::invalid(NOT_A_TRANSCRIPT, "no line of it is a record of Claude Code")
+                .hint("transcripts are in ~/.claude/projects, one file (*.jsonl) for each session"));
+        }
         if let Some(AgentIdentity { id, tool_use: tool_use @ None }) = &mut identity.agent {
             *tool_use = self.agents.get(&agent_key(&identity.session_id, id)).cloned();
         }
@@ -110,9 +118,8 @@ impl<'a> Importer<'a> {
         }
         self.total.add(&report.accounting);
         let mut sessions = sessions.into_iter();
-        let session = sessions
-            .next()
-            .ok_or_else(|| Error::invalid("empty_transcript", format!("{} has no lines", path.display())))?;
+        let session =
+            sessions.next().ok_or_else(|| Error::internal("bad_plan", "a plan of a transcript begins no session"))?;
         Ok(Imported { session, sidechains: sessions.collect(), report })
     }
 }

@@ -5,4 +5,4 @@
 mod carry_out;
 pub mod claude_code;
 
-pub use carry_out::{Imported, Importer, OnBytes};
+pub use carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};

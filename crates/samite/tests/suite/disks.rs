@@ -1,5 +1,6 @@
 //! Disks that are full or cannot be written. They need to be mounted, which not everybody may: skipped loudly then.
 
+use crate::mount::Mount;
 use crate::support::{assert_verifies, event, noise, options, principal, run};
 use samite::embedded::{Embedded, EmbeddedOptions};
 use samite::workspace::CheckpointOptions;
@@ -9,27 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-
-/// A mount that ends with the test.
-struct Mount(PathBuf);
-
-impl Mount {
-    fn new(arguments: &[&str], at: &Path) -> Option<Self> {
-        fs::create_dir_all(at).unwrap();
-        let mounted = Command::new("mount").args(arguments).arg(at).output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(at.to_path_buf()));
-        }
-        eprintln!("SKIPPED: mount {arguments:?} is not allowed here");
-        None
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
 
 /// A store on a disk of its own of 4 MiB, with the master key and the workspace elsewhere.
 struct Disk {

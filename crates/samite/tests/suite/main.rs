@@ -15,6 +15,7 @@ mod forks;
 mod imports;
 mod limits;
 mod long;
+mod mount;
 mod outside;
 mod processes;
 mod recovery;

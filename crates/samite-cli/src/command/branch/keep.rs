@@ -1,6 +1,6 @@
 //! `samite branch keep`.
 
-use crate::printer::words::day;
+use crate::printer::words::{day, rfc3339};
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
 use crate::surface::{Access, Surface};
@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 /// Keep the workspace trees of a branch that is not current, for good or for some days
 ///
-/// The log of a branch is kept until the branch is deleted; its workspace trees are large, and go after 30 days unless
-/// this says otherwise.
+/// The log of a branch is kept until the branch is deleted; its workspace trees are large, and go 30 days after
+/// its last entry unless this says otherwise. The current branch keeps its trees in any case.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,13 +35,27 @@ const DAY: i64 = 24 * 3600 * 1_000_000_000;
 pub(super) struct Changed {
     session: String,
     branch: String,
+    current: bool,
+    /// When its workspace trees may go; none keeps them for good.
+    trees_until: Option<String>,
     #[serde(skip)]
     how: String,
 }
 
+/// What is said of the current branch.
+const CURRENT: &str = "is current, and keeps its workspace trees in any case; once it is left, say it again (or leave it \
+                       with `samite rewind --keep`)";
+
 impl Changed {
-    pub(super) fn new(session: SessionId, branch: BranchId, how: impl Into<String>) -> Self {
-        Self { session: session.to_string(), branch: branch.to_string(), how: how.into() }
+    /// What became of a branch that is current.
+    pub(super) fn current(session: SessionId, branch: BranchId, how: impl Into<String>) -> Self {
+        Self {
+            session: session.to_string(),
+            branch: branch.to_string(),
+            current: true,
+            trees_until: None,
+            how: how.into(),
+        }
     }
 }
 
@@ -66,12 +80,18 @@ impl Keep {
         let client = surface.open(Access::Write)?.client().await?;
         let (session, branch) = named_branch(&client, &self.branch).await?;
         let until = self.days.map(|days| SystemClock.now().saturating_add(i64::from(days) * DAY));
-        client.set_lifetime(session, branch, until).await?;
-        let how = until.map_or_else(
-            || "keeps its workspace trees for good".to_owned(),
-            |until| format!("keeps its workspace trees until {}", day(until)),
-        );
-        surface.printer.answer(&Changed::new(session, branch, how))?;
+        let changed = if client.current_branch(session).await? == branch {
+            // What is said of it now would be forgotten as soon as another becomes current.
+            Changed::current(session, branch, CURRENT)
+        } else {
+            client.set_lifetime(session, branch, until).await?;
+            let how = until.map_or_else(
+                || "keeps its workspace trees for good".to_owned(),
+                |until| format!("keeps its workspace trees until {}", day(until)),
+            );
+            Changed { current: false, trees_until: until.map(rfc3339), ..Changed::current(session, branch, how) }
+        };
+        surface.printer.answer(&changed)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -10,6 +10,9 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 /// List the branches of a session
+///
+/// FROM is where a branch left another, TREES UNTIL how long its workspace trees are kept, OPEN how many of its steps
+/// have no outcome.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -34,12 +37,12 @@ impl Answer for Branches {
             ("FROM", Column::Left),
             ("WHY", Column::Left),
             ("HEAD", Column::Right),
-            ("KEPT", Column::Left),
-            ("OPEN STEPS", Column::Right),
+            ("TREES UNTIL", Column::Left),
+            ("OPEN", Column::Right),
         ]);
         for branch in &self.branches {
             let style = if branch.current { Style::Strong } else { Style::Plain };
-            let from = branch.forked_at.map_or_else(String::new, |at| format!("{}@{}", at.journal.short(), at.seq));
+            let from = branch.forked_at.as_ref().map_or_else(String::new, |at| format!("{}@{}", at.short(), at.seq));
             let open = if branch.open_steps == 0 { String::new() } else { branch.open_steps.to_string() };
             table.styled(
                 style,
@@ -49,7 +52,7 @@ impl Answer for Branches {
                     from,
                     branch.reason().to_owned(),
                     branch.head.to_string(),
-                    branch.lifetime(),
+                    branch.trees_kept(),
                     open,
                 ],
             );

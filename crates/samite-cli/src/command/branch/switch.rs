@@ -22,7 +22,7 @@ impl Use {
         let client = surface.open(Access::Write)?.client().await?;
         let (session, branch) = named_branch(&client, &self.branch).await?;
         client.make_current(session, branch).await?;
-        surface.printer.answer(&Changed::new(session, branch, "is current now"))?;
+        surface.printer.answer(&Changed::current(session, branch, "is current now"))?;
         Ok(ExitCode::SUCCESS)
     }
 }

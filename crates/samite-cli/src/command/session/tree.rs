@@ -28,7 +28,6 @@ pub(crate) struct Tree {
 struct Drawn {
     #[serde(flatten)]
     session: SessionShape,
-    #[serde(rename = "tree")]
     branches: Vec<BranchShape>,
 }
 
@@ -45,15 +44,15 @@ impl Answer for Drawn {
 impl Drawn {
     /// The branch that this one left, if it is still there.
     fn parent_of(&self, branch: &BranchShape) -> Option<&BranchShape> {
-        let parent = branch.forked_at?.journal.to_string();
-        self.branches.iter().find(|other| other.id == parent)
+        let parent = branch.forked_at.as_ref()?;
+        self.branches.iter().find(|other| other.id == parent.branch)
     }
 
     fn draw(&self, page: &mut Page, branch: &BranchShape, before: &str, corner: &str, below: &str) {
-        let at = branch.forked_at.map_or_else(String::new, |at| format!("at {} ", at.seq));
+        let at = branch.forked_at.as_ref().map_or_else(String::new, |at| format!("at {} ", at.seq));
         let marker = if branch.current { "● " } else { "○ " };
         let name = branch.name.as_ref().map_or_else(String::new, |name| format!("  {name}"));
-        let first = branch.forked_at.map_or(1, |at| at.seq + 1);
+        let first = branch.forked_at.as_ref().map_or(1, |at| at.seq + 1);
         let own = match branch.head {
             head if head < first => "empty".to_owned(),
             head if head == first => first.to_string(),
@@ -78,9 +77,9 @@ impl Drawn {
         let mut children: Vec<&BranchShape> = self
             .branches
             .iter()
-            .filter(|child| child.forked_at.is_some_and(|at| at.journal.to_string() == branch.id))
+            .filter(|child| child.forked_at.as_ref().is_some_and(|at| at.branch == branch.id))
             .collect();
-        children.sort_by_key(|child| child.forked_at.map_or(0, |at| at.seq));
+        children.sort_by_key(|child| child.forked_at.as_ref().map_or(0, |at| at.seq));
         let before = format!("{before}{below}");
         let last = children.len().saturating_sub(1);
         for (index, child) in children.into_iter().enumerate() {

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(
     group(clap::ArgGroup::new("what").required(true)),
+    override_usage = "samite step resolve [OPTIONS] --happened|--did-not|--abandon SESSION STEP",
     after_long_help = "\
 Examples:
   samite step resolve 3f2a mail-7 --happened --note 'seen in the outbox'

@@ -2,16 +2,18 @@
 
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
-use crate::surface::{Access, Surface};
+use crate::surface::{Access, Surface, master_file};
 use clap::Args;
-use samite_model::Result;
+use samite_host::files;
+use samite_model::{Error, Result};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Attach a directory to a branch as its workspace
 ///
-/// Sessions may share a directory; two live branches of one session may not.
+/// Sessions may share a directory; two live branches of one session may not. A directory that holds the master key is
+/// refused; one that holds the store is not, but the store is in no tree of it and no restore touches it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,11 +40,37 @@ impl Answer for Attached {
     }
 }
 
+/// Refuses a workspace whose agent would work beside the key that opens everything.
+fn refuse_master(directory: &Path) -> Result<()> {
+    let Some(file) = master_file()? else { return Ok(()) };
+    if files::exists(&file)? && files::canonical(&file)?.starts_with(files::canonical(directory)?) {
+        return Err(Error::invalid(
+            "holds_master",
+            format!("{} holds the master key: {}", directory.display(), file.display()),
+        )
+        .hint("attach the directory of the project alone")
+        .hint("or move the key's file elsewhere and name it with SAMITE_MASTER_FILE"));
+    }
+    Ok(())
+}
+
 impl Attach {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let client = surface.open(Access::Write)?.client().await?;
+        let store = surface.open(Access::Write)?;
+        let client = store.client().await?;
         let found = self.session.find_branch(&client).await?;
+        if files::exists(&self.directory)? {
+            refuse_master(&self.directory)?;
+        }
         let attached = client.attach(found.session, found.branch, &self.directory).await?;
+        let inside = files::canonical(store.directory())?;
+        if inside.starts_with(&attached.directory) {
+            surface.printer.warn(&format!(
+                "the store is in this workspace ({}): it is left out of checkpoints and restores, but whatever works \
+                 here can reach it",
+                inside.display()
+            ));
+        }
         surface.printer.answer(&Attached {
             id: attached.id.to_string(),
             session: found.session.to_string(),

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 /// Print what a file held at a position
 ///
-/// The bytes are printed as they are. With --json they are one document: `text` when they are text, else `base64`.
+/// The bytes are printed as they are. With --json they are a string in one document, as text, or, where they are none,
+/// in base64.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -26,12 +27,14 @@ pub(crate) struct Cat {
 
 #[derive(Serialize)]
 struct Held {
+    session: String,
+    branch: String,
+    seq: u64,
     path: String,
     bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
+    /// `text` or `base64`.
+    encoding: &'static str,
+    content: String,
 }
 
 impl Answer for Held {
@@ -47,7 +50,8 @@ pub(super) fn inside(path: &str) -> &str {
 impl Cat {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let at = self.at.find_position(&client).await?.position;
+        let found = self.at.find_position(&client).await?;
+        let at = found.position;
         let path = inside(&self.path);
         if !surface.printer.is_json() {
             client.cat(at, path, &mut surface.printer.writer()).await?;
@@ -55,11 +59,19 @@ impl Cat {
         }
         let mut held = Vec::new();
         let bytes = client.cat(at, path, &mut held).await?;
-        let (text, base64) = match String::from_utf8(held) {
-            Ok(text) => (Some(text), None),
-            Err(error) => (None, Some(BASE64.encode(error.as_bytes()))),
+        let (encoding, content) = match String::from_utf8(held) {
+            Ok(text) => ("text", text),
+            Err(error) => ("base64", BASE64.encode(error.as_bytes())),
         };
-        surface.printer.answer(&Held { path: self.path, bytes, text, base64 })?;
+        surface.printer.answer(&Held {
+            session: found.session.to_string(),
+            branch: found.branch.to_string(),
+            seq: at.seq,
+            path: self.path,
+            bytes,
+            encoding,
+            content,
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 }

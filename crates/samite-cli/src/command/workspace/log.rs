@@ -23,7 +23,10 @@ pub(crate) struct Log {
 }
 
 #[derive(Serialize)]
-struct Versions {
+struct PathLog {
+    session: String,
+    branch: String,
+    seq: u64,
     path: String,
     versions: Vec<Version>,
 }
@@ -35,7 +38,7 @@ struct Version {
     exists: bool,
 }
 
-impl Answer for Versions {
+impl Answer for PathLog {
     fn show(&self, page: &mut Page) {
         if self.versions.is_empty() {
             return page.styled(Style::Dim, format!("no checkpoint has {}", self.path));
@@ -49,7 +52,7 @@ impl Answer for Versions {
         for version in &self.versions {
             let what = if version.exists { "changed" } else { "removed" };
             table.row([
-                version.tree.at.seq.to_string(),
+                version.tree.seq.to_string(),
                 version.tree.when(),
                 what.to_owned(),
                 version.tree.label.clone().unwrap_or_default(),
@@ -62,11 +65,17 @@ impl Answer for Versions {
 impl Log {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let at = self.at.find_position(&client).await?.position;
-        let versions = client.path_log(at, super::cat::inside(&self.path)).await?;
+        let found = self.at.find_position(&client).await?;
+        let versions = client.path_log(found.position, super::cat::inside(&self.path)).await?;
         let versions =
             versions.iter().map(|found| Version { tree: TreeShape::new(&found.tree), exists: found.exists }).collect();
-        surface.printer.answer(&Versions { path: self.path, versions })?;
+        surface.printer.answer(&PathLog {
+            session: found.session.to_string(),
+            branch: found.branch.to_string(),
+            seq: found.position.seq,
+            path: self.path,
+            versions,
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -36,12 +36,16 @@ pub(crate) struct Restore {
 }
 
 #[derive(Serialize)]
-#[serde(transparent)]
-struct PutBack(RestoredShape);
+struct PutBack {
+    session: String,
+    branch: String,
+    #[serde(flatten)]
+    restored: RestoredShape,
+}
 
 impl Answer for PutBack {
     fn show(&self, page: &mut Page) {
-        self.0.show(page);
+        self.restored.show(page);
     }
 }
 
@@ -62,7 +66,11 @@ impl Restore {
             .restore(found.session, Some(found.branch), found.position, surface.writer_options()?, &request)
             .await?;
         drop(progress);
-        surface.printer.answer(&PutBack(RestoredShape::new(&restored)))?;
+        surface.printer.answer(&PutBack {
+            session: found.session.to_string(),
+            branch: found.branch.to_string(),
+            restored: RestoredShape::new(&restored),
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 }

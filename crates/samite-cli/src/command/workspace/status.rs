@@ -23,6 +23,8 @@ pub(crate) struct Status {
 
 #[derive(Serialize)]
 struct Stands {
+    session: String,
+    branch: String,
     directory: String,
     exists: bool,
     last: Option<TreeShape>,
@@ -50,10 +52,16 @@ impl Status {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
         let found = self.session.find_branch(&client).await?;
+        let branch = match found.branch {
+            Some(branch) => branch,
+            None => client.current_branch(found.session).await?,
+        };
         let progress = surface.printer.progress("looking at the workspace");
-        let status = client.workspace_status(found.session, found.branch).await?;
+        let status = client.workspace_status(found.session, Some(branch)).await?;
         drop(progress);
         surface.printer.answer(&Stands {
+            session: found.session.to_string(),
+            branch: branch.to_string(),
             directory: status.directory.display().to_string(),
             exists: status.exists,
             last: status.last.as_ref().map(TreeShape::new),

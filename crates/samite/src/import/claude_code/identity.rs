@@ -1,9 +1,9 @@
 //! Whose transcript it is.
 
-use super::damage::{decode, is_blank};
+use super::damage::{decode, glued, is_blank};
 use super::index::printable;
 use super::lines::Lines;
-use super::record::{Parsed, parse};
+use super::record::{Parsed, Record, parse};
 use samite_model::Result;
 use std::io::BufRead;
 use std::path::Path;
@@ -21,6 +21,8 @@ pub struct Identity {
     pub version: Option<String>,
     /// The git branch of the first record that names one.
     pub git_branch: Option<String>,
+    /// Whether any line is a record of Claude Code; the file is no transcript otherwise.
+    pub recognised: bool,
 }
 
 /// A sub-agent.
@@ -71,7 +73,7 @@ const LOOKED_AT: u64 = 200;
 /// The session's id is the file's name if that is a UUID, as Claude Code names its files; else that of the first
 /// record which has one; else the file's name. So a transcript keeps its session however it grows. Of
 /// `SESSION/subagents/agent-ID.jsonl` and of `agent-ID.jsonl` the agent's id is in the name. The reader is read up to
-/// the first record that answers, as a rule a few lines.
+/// the first record that answers, as a rule a few lines; where no line is a record, to its end.
 ///
 /// # Errors
 /// As [`Lines::next_line`].
@@ -95,32 +97,55 @@ pub fn identify(path: &Path, reader: impl BufRead) -> Result<Identity> {
     let mut lines = Lines::new(reader);
     while let Some(line) = lines.next_line()? {
         let settled = found.cwd.is_some() && found.version.is_some() && found.git_branch.is_some();
-        if !found.session_id.is_empty() && (settled || line.number > LOOKED_AT) {
+        if found.recognised && !found.session_id.is_empty() && (settled || line.number > LOOKED_AT) {
             break;
         }
         if is_blank(line.bytes) {
             continue;
         }
         let decoded = decode(line.bytes);
-        let Parsed::Record(record) = parse(&decoded.text) else { continue };
-        let first = |place: &mut Option<String>, value: Option<&str>| {
-            if place.is_none() {
-                *place = value.map(str::to_owned);
+        let record = match parse(&decoded.text) {
+            Parsed::Record(record) => record,
+            Parsed::Other => continue,
+            Parsed::Broken => {
+                found.recognised = found.recognised || glued(&decoded.text).is_some();
+                continue;
             }
         };
-        first(&mut found.cwd, record.cwd.get());
-        first(&mut found.version, record.version.get());
-        first(&mut found.git_branch, record.git_branch.get());
-        if found.session_id.is_empty()
-            && let Some(session) = record.session.get()
-        {
-            session.clone_into(&mut found.session_id);
+        found.recognised = found.recognised || is_claude_codes(&record);
+        if found.session_id.is_empty() || line.number <= LOOKED_AT {
+            found.take(&record);
         }
     }
     if found.session_id.is_empty() {
         found.session_id = named.unwrap_or(name);
     }
     Ok(found)
+}
+
+/// Whether a record is one of Claude Code: it says what it is, and names itself, its session or what it is about.
+fn is_claude_codes(record: &Record<'_>) -> bool {
+    let ids = [&record.uuid, &record.session, &record.leaf];
+    record.kind.get().is_some() && (ids.iter().any(|id| id.get().is_some()) || record.kind.is("file-history-snapshot"))
+}
+
+impl Identity {
+    /// Takes what a record tells that is not known yet.
+    fn take(&mut self, record: &Record<'_>) {
+        let first = |place: &mut Option<String>, value: Option<&str>| {
+            if place.is_none() {
+                *place = value.map(str::to_owned);
+            }
+        };
+        first(&mut self.cwd, record.cwd.get());
+        first(&mut self.version, record.version.get());
+        first(&mut self.git_branch, record.git_branch.get());
+        if self.session_id.is_empty()
+            && let Some(session) = record.session.get()
+        {
+            session.clone_into(&mut self.session_id);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -141,6 +166,24 @@ mod tests {
         let other = identity("p/copy.jsonl", records);
         assert_eq!((other.key().as_str(), other.cwd.as_deref()), ("claude-code:s1", Some("/w")));
         assert_eq!(identity("p/copy.jsonl", "").key(), "claude-code:copy");
+    }
+
+    #[test]
+    fn a_transcript_is_known_by_one_record() {
+        let is_one = |text: &str| identity("p/x.jsonl", text).recognised;
+        for text in [
+            "torn\n{\"type\":\"summary\",\"leafUuid\":\"u\",\"summary\":\"s\"}\n",
+            "{\"type\":\"file-history-snapshot\",\"messageId\":\"m\",\"snapshot\":{}}",
+            "{\"to{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"s\",\"message\":{}}\n",
+        ] {
+            assert!(is_one(text), "{text}");
+        }
+        for text in ["", "\n\n", "# Notes\n\nplain text\n", "{\n  \"name\": \"x\"\n}\n", "{\"type\":\"x\"}\n[1]\n"] {
+            assert!(!is_one(text), "{text}");
+        }
+        let late = format!("{}{{\"type\":\"user\",\"uuid\":\"u\",\"cwd\":\"/late\"}}\n", "torn\n".repeat(300));
+        let found = identity(&format!("p/{UUID}.jsonl"), &late);
+        assert_eq!((found.recognised, found.cwd), (true, None));
     }
 
     #[test]
