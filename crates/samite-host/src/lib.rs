@@ -3,7 +3,6 @@
 //! Everything above takes these as values, so that tests can replace them and a seed can drive a simulation.
 
 mod clock;
-pub mod command;
 pub mod files;
 mod kill;
 pub mod look;

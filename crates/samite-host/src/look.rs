@@ -4,7 +4,7 @@ use ring::digest::{Context, SHA256};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -96,11 +96,30 @@ pub fn part(path: &Path, limit: u64, from_end: bool) -> io::Result<Option<(Vec<u
     Ok(Some((bytes, size)))
 }
 
-/// When a file that we may run was changed (nanoseconds since 1970) and its length in bytes; none when there is none.
-pub fn executable(path: &Path) -> Option<(i64, u64)> {
-    let metadata = std::fs::metadata(path).ok()?;
+/// A file that we may run, and what tells whether it is still the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its path without symbolic links.
+    pub file: PathBuf,
+    /// When it was changed, in nanoseconds since 1970.
+    pub modified: i64,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Its number in its file system.
+    pub inode: u64,
+}
+
+/// The program that a path leads to; none when there is none that we may run.
+pub fn program(path: &Path) -> Option<Program> {
+    let file = path.canonicalize().ok()?;
+    let metadata = std::fs::metadata(&file).ok()?;
     let runs = metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
-    runs.then(|| (metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()), metadata.len()))
+    runs.then(|| Program {
+        file,
+        modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+        size: metadata.len(),
+        inode: metadata.ino(),
+    })
 }
 
 fn open_regular(path: &Path) -> io::Result<Option<File>> {
@@ -161,6 +180,32 @@ mod tests {
         assert_eq!(part(&path, 4, false).unwrap(), Some((b"0123".to_vec(), 10)));
         assert_eq!(part(&path, 4, true).unwrap(), Some((b"6789".to_vec(), 10)));
         assert_eq!(part(&path, 40, true).unwrap(), Some((b"0123456789".to_vec(), 10)));
+    }
+
+    #[test]
+    fn a_program_is_known_by_what_a_link_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("file");
+        write(&path, b"#!/bin/sh\n");
+        assert_eq!(program(&path), None, "nobody may run it");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        let found = program(&link).unwrap();
+        assert_eq!((&found.file, found.size), (&path, 10));
+        assert_eq!(program(&path).unwrap(), found);
+        // One with the same size and time in its place is another.
+        let time = std::fs::metadata(&path).unwrap().modified().unwrap();
+        let other = dir.path().join("other");
+        write(&other, b"#!/bin/ksh");
+        std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o755)).unwrap();
+        File::options().write(true).open(&other).unwrap().set_modified(time).unwrap();
+        std::process::Command::new("mv").args([&other, &path]).status().unwrap();
+        let now = program(&link).unwrap();
+        assert_eq!((now.size, now.modified), (found.size, found.modified));
+        assert_ne!(now.inode, found.inode);
+        assert_eq!(program(dir.path()), None);
+        assert_eq!(program(&dir.path().join("nothing")), None);
     }
 
     #[test]

@@ -1,14 +1,24 @@
-//! A small command that is asked something: bounded in time and output, and gone afterwards with all its group.
+//! A small command that is asked something: bounded in time and output, and gone with all its group when it is killed.
 
 use super::monotonic;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// How many bytes of a standard error are kept: 64 KiB.
+const ERRORS_LIMIT: usize = 64 << 10;
+
+/// How long the outputs of a command that has ended may stay open before those that it left behind are killed, and how
+/// long after that: what it wrote is in the pipes by then, and who left its group may hold them for ever.
+const BEFORE_KILL: Duration = Duration::from_millis(20);
+const AFTER_KILL: Duration = Duration::from_secs(1);
 
 /// What to ask, and the bounds.
 #[derive(Clone, Copy, Debug)]
@@ -21,139 +31,261 @@ pub struct Bounded<'a> {
     pub env: &'a [(&'a str, &'a OsStr)],
     /// Variables of this process's environment that it does not get, beside those that hold the master key.
     pub without: &'a [&'a str],
-    /// How many bytes of each output are kept; the rest is read and dropped.
+    /// What it gets to read. A command that does not read it is no error.
+    pub input: &'a [u8],
+    /// How many bytes of its standard output are kept.
     pub output_limit: usize,
+    /// What becomes of one that writes more.
+    pub overflow: Overflow,
     /// After this time it is killed, with its process group.
     pub time_limit: Duration,
+    /// Whether it may ask on the terminal: it then stays in this process's group, and only it itself is killed.
+    pub may_ask: bool,
+}
+
+/// What becomes of a command that writes more than is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// The rest is read and dropped.
+    Drop,
+    /// It is killed.
+    Kill,
+}
+
+impl<'a> Bounded<'a> {
+    /// A command without input that keeps 4096 bytes of output.
+    pub fn new(argv: &'a [OsString], time_limit: Duration) -> Self {
+        Self {
+            argv,
+            cwd: None,
+            env: &[],
+            without: &[],
+            input: &[],
+            output_limit: 4096,
+            overflow: Overflow::Drop,
+            time_limit,
+            may_ask: false,
+        }
+    }
 }
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundedOutcome {
-    /// Its exit status; none when a signal ended it, or the time limit did.
+    /// Its exit status; none when a signal ended it, or one of the bounds did.
     pub status: Option<i32>,
     /// Whether the time limit ended it.
     pub timed_out: bool,
+    /// Whether it wrote more to its standard output than was kept.
+    pub overflowed: bool,
     /// The beginning of its standard output.
     pub stdout: Vec<u8>,
-    /// The beginning of its standard error.
+    /// The beginning of its standard error, at most 64 KiB.
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command with an empty input and waits for its end, or for the end of its time.
+/// What the threads around a command tell.
+enum Event {
+    /// One of its outputs ended.
+    Closed,
+    /// There is more output than is kept.
+    Overflowed,
+    /// It ended, and is not waited for yet: until then nobody else gets its number.
+    Ended,
+}
+
+/// The beginning of an output, as far as it was read.
+type Kept = Arc<Mutex<Vec<u8>>>;
+
+/// Runs a command and waits for its end, or for the end of its time. When it left somebody behind who holds its outputs,
+/// its group is killed; who left that too keeps nobody waiting for more than a second.
 ///
 /// # Errors
 /// When it cannot be started.
 pub fn run_bounded(bounded: &Bounded<'_>) -> io::Result<BoundedOutcome> {
+    let deadline = monotonic() + bounded.time_limit;
+    let mut child = command(bounded)?.spawn()?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (sender, events) = mpsc::channel();
+    let kept: [Kept; 2] = Default::default();
+    let [stdout, stderr] = &kept;
+    let mut open = 0_usize;
+    if let Some(pipe) = child.stdout.take() {
+        open += 1;
+        collect(pipe, Arc::clone(stdout), bounded.output_limit, sender.clone(), true);
+    }
+    if let Some(pipe) = child.stderr.take() {
+        open += 1;
+        collect(pipe, Arc::clone(stderr), ERRORS_LIMIT, sender.clone(), false);
+    }
+    if let Some(mut pipe) = child.stdin.take() {
+        let input = Zeroizing::new(bounded.input.to_vec());
+        std::thread::spawn(move || pipe.write_all(&input).ok());
+    }
+    let watcher = std::thread::spawn(move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Some(pid) = pid
+            && waitid(WaitId::Pid(pid), options).is_err_and(|error| error == rustix::io::Errno::INTR)
+        {}
+        sender.send(Event::Ended).ok();
+    });
+    let kill = || {
+        let kill = if bounded.may_ask { kill_process } else { kill_process_group };
+        pid.map(|pid| kill(pid, Signal::KILL))
+    };
+    let (mut ended, mut overflowed, mut timed_out) = (false, false, false);
+    while !(ended || overflowed && bounded.overflow == Overflow::Kill) {
+        match events.recv_timeout(deadline.saturating_duration_since(monotonic())) {
+            Ok(Event::Closed) => open = open.saturating_sub(1),
+            Ok(Event::Overflowed) => overflowed = true,
+            Ok(Event::Ended) => ended = true,
+            Err(_) => {
+                timed_out = true;
+                break;
+            }
+        }
+    }
+    if ended {
+        drain(&events, BEFORE_KILL, &mut open, &mut overflowed);
+    }
+    if !ended || open > 0 {
+        kill();
+        drain(&events, AFTER_KILL, &mut open, &mut overflowed);
+    }
+    watcher.join().ok();
+    let status = child.wait()?;
+    let [stdout, stderr] = kept.map(|kept| std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)));
+    Ok(BoundedOutcome { status: status.code().filter(|_| ended), timed_out, overflowed, stdout, stderr })
+}
+
+/// The command, not yet started.
+fn command(bounded: &Bounded<'_>) -> io::Result<Command> {
     let (program, arguments) =
         bounded.argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
     let mut command = Command::new(program);
-    command.args(arguments).envs(bounded.env.iter().copied()).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments).envs(bounded.env.iter().copied());
+    command.stdin(if bounded.input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if !bounded.may_ask {
+        command.process_group(0);
+    }
     for name in bounded.without.iter().chain(&super::SECRETS) {
         command.env_remove(name);
     }
     if let Some(cwd) = bounded.cwd {
         command.current_dir(cwd);
     }
-    let mut child = command.spawn()?;
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let deadline = monotonic() + bounded.time_limit;
-    let (sender, outputs) = mpsc::channel();
-    let readers = [child.stdout.take().map(Either::Out), child.stderr.take().map(Either::Err)];
-    for reader in readers.into_iter().flatten() {
-        let (sender, limit) = (sender.clone(), bounded.output_limit);
-        std::thread::spawn(move || sender.send(reader.read(limit)).ok());
-    }
-    drop(sender);
-    let mut outcome = BoundedOutcome { status: None, timed_out: false, stdout: Vec::new(), stderr: Vec::new() };
-    let kill = || {
-        if let Some(group) = group {
-            kill_process_group(group, Signal::KILL).ok();
+    Ok(command)
+}
+
+/// Waits so long for the outputs to end.
+fn drain(events: &Receiver<Event>, limit: Duration, open: &mut usize, overflowed: &mut bool) {
+    let until = monotonic() + limit;
+    while *open > 0 {
+        match events.recv_timeout(until.saturating_duration_since(monotonic())) {
+            Ok(Event::Closed) => *open = open.saturating_sub(1),
+            Ok(Event::Overflowed) => *overflowed = true,
+            Ok(Event::Ended) => {}
+            Err(_) => return,
         }
-    };
-    // The outputs usually end with the command, but a command may close them, or leave somebody behind who does not.
-    loop {
-        let left = deadline.saturating_duration_since(monotonic());
-        match outputs.recv_timeout(left) {
-            Ok((true, bytes)) => outcome.stdout = bytes,
-            Ok((false, bytes)) => outcome.stderr = bytes,
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {
-                outcome.timed_out = true;
-                kill();
-                break;
+    }
+}
+
+/// Reads an output to its end in a thread of its own, and keeps the beginning.
+fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, limit: usize, sender: Sender<Event>, tells: bool) {
+    std::thread::spawn(move || {
+        let mut buffer = Zeroizing::new(vec![0; 64 << 10]);
+        let mut overflowed = false;
+        loop {
+            let read = match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let keep = read.min(limit.saturating_sub(kept.len()));
+            kept.extend_from_slice(buffer.get(..keep).unwrap_or_default());
+            drop(kept);
+            if keep < read && !overflowed {
+                overflowed = true;
+                if tells {
+                    sender.send(Event::Overflowed).ok();
+                }
             }
         }
-    }
-    while !outcome.timed_out {
-        if let Some(status) = child.try_wait()? {
-            outcome.status = status.code();
-            break;
-        }
-        if monotonic() >= deadline {
-            outcome.timed_out = true;
-            kill();
-        } else {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-    if outcome.timed_out {
-        child.wait()?;
-    }
-    Ok(outcome)
-}
-
-enum Either {
-    Out(std::process::ChildStdout),
-    Err(std::process::ChildStderr),
-}
-
-impl Either {
-    /// Reads to the end and keeps the beginning.
-    fn read(self, limit: usize) -> (bool, Vec<u8>) {
-        match self {
-            Self::Out(pipe) => (true, keep(pipe, limit)),
-            Self::Err(pipe) => (false, keep(pipe, limit)),
-        }
-    }
-}
-
-fn keep(mut pipe: impl Read, limit: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    pipe.by_ref().take(limit as u64).read_to_end(&mut bytes).ok();
-    io::copy(&mut pipe, &mut io::sink()).ok();
-    bytes
+        sender.send(Event::Closed).ok();
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn argv(script: &str) -> Vec<OsString> {
+        ["sh", "-c", script].iter().map(OsString::from).collect()
+    }
+
     fn shell(script: &str, milliseconds: u64) -> BoundedOutcome {
-        let argv: Vec<OsString> = ["sh", "-c", script].iter().map(OsString::from).collect();
+        let argv = argv(script);
         run_bounded(&Bounded {
-            argv: &argv,
             cwd: Some(Path::new("/")),
             env: &[("ASKED", OsStr::new("yes")), ("REMOVED", OsStr::new("no"))],
             without: &["REMOVED"],
             output_limit: 100,
-            time_limit: Duration::from_millis(milliseconds),
+            ..Bounded::new(&argv, Duration::from_millis(milliseconds))
         })
         .unwrap()
+    }
+
+    /// Whether a process with this number runs.
+    fn runs(pid: &[u8]) -> bool {
+        let pid = String::from_utf8_lossy(pid).trim().to_owned();
+        let stat = super::super::table::read(&format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat).into_owned();
+        stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
     }
 
     #[test]
     fn status_outputs_directory_and_environment() {
         let outcome = shell("pwd; echo $ASKED$REMOVED >&2; exit 3", 60_000);
-        assert_eq!((outcome.status, outcome.timed_out), (Some(3), false));
+        assert_eq!((outcome.status, outcome.timed_out, outcome.overflowed), (Some(3), false, false));
         assert_eq!((outcome.stdout.as_slice(), outcome.stderr.as_slice()), (&b"/\n"[..], &b"yes\n"[..]));
+        assert_eq!(shell("kill -9 $$", 60_000).status, None);
+    }
+
+    #[test]
+    fn input_is_carried_and_need_not_be_read() {
+        let copy = argv("cat");
+        let input = vec![7; 1 << 20];
+        let bounded = Bounded { input: &input, output_limit: 2 << 20, ..Bounded::new(&copy, MINUTE) };
+        let outcome = run_bounded(&bounded).unwrap();
+        assert!(outcome.stdout == input && !outcome.overflowed);
+        let deaf = argv("exit 5");
+        assert_eq!(run_bounded(&Bounded { argv: &deaf, ..bounded }).unwrap().status, Some(5));
+        // Without an input there is nothing to wait for.
+        assert_eq!(shell("cat; echo end", 60_000).stdout, b"end\n");
     }
 
     #[test]
     fn a_flood_is_cut_and_does_not_block() {
         let outcome = shell("head -c 10000000 /dev/zero; exit 4", 60_000);
-        assert_eq!((outcome.status, outcome.stdout.len()), (Some(4), 100));
+        assert_eq!((outcome.status, outcome.stdout.len(), outcome.overflowed), (Some(4), 100, true));
+        let just = shell("head -c 100 /dev/zero", 60_000);
+        assert_eq!((just.stdout.len(), just.overflowed), (100, false));
+        let errors = shell("head -c 10000000 /dev/zero >&2", 60_000);
+        assert_eq!((errors.status, errors.stderr.len(), errors.overflowed), (Some(0), ERRORS_LIMIT, false));
+    }
+
+    #[test]
+    fn a_flood_without_an_end_is_killed_where_that_is_wanted() {
+        let flood = argv("yes; exit 0");
+        let bounded = Bounded { overflow: Overflow::Kill, ..Bounded::new(&flood, MINUTE) };
+        let outcome = run_bounded(&bounded).unwrap();
+        assert_eq!((outcome.status, outcome.overflowed, outcome.timed_out), (None, true, false));
+        assert_eq!(outcome.stdout.len(), 4096);
     }
 
     #[test]
@@ -163,19 +295,47 @@ mod tests {
             assert!(outcome.timed_out, "{script}");
             assert_eq!(outcome.status, None);
         }
+        let outcome = shell("echo some; sleep 600 & echo $! >&2; wait", 1_000);
+        assert!(outcome.timed_out && outcome.stdout == b"some\n", "{outcome:?}");
+        assert!(!runs(&outcome.stderr), "its group is gone");
+    }
+
+    #[test]
+    fn who_is_left_behind_with_the_outputs_keeps_nobody_waiting() {
+        let outcome = shell("sleep 600 & echo $!; exit 6", 60_000);
+        assert_eq!((outcome.status, outcome.timed_out), (Some(6), false));
+        assert!(!runs(&outcome.stdout), "its group is gone");
+        // One that left the group is not found, and not waited for.
+        let outcome = shell("setsid sleep 600 & echo $!; exit 7", 60_000);
+        assert_eq!((outcome.status, outcome.timed_out), (Some(7), false));
+        let pid: i32 = String::from_utf8_lossy(&outcome.stdout).trim().parse().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        // One that holds nothing may be wanted.
+        let outcome = shell("sleep 600 >/dev/null 2>&1 & echo $!; exit 8", 60_000);
+        assert!(outcome.status == Some(8) && runs(&outcome.stdout));
+        let pid: i32 = String::from_utf8_lossy(&outcome.stdout).trim().parse().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn one_that_may_ask_stays_in_our_group() {
+        let group = argv("cut -d ' ' -f 5 /proc/$$/stat");
+        let asking = Bounded { may_ask: true, ..Bounded::new(&group, MINUTE) };
+        let ours = rustix::process::getpgrp().as_raw_nonzero().to_string();
+        assert_eq!(run_bounded(&asking).unwrap().stdout, format!("{ours}\n").into_bytes());
+        let own = run_bounded(&Bounded { may_ask: false, ..asking }).unwrap().stdout;
+        assert_ne!(own, format!("{ours}\n").into_bytes());
+        let slow = argv("sleep 600");
+        assert!(
+            run_bounded(&Bounded { argv: &slow, time_limit: Duration::from_millis(50), ..asking }).unwrap().timed_out
+        );
     }
 
     #[test]
     fn a_missing_program_is_an_error() {
         let argv = [OsString::from("/nonexistent/program")];
-        let bounded = Bounded {
-            argv: &argv,
-            cwd: None,
-            env: &[],
-            without: &[],
-            output_limit: 1,
-            time_limit: Duration::from_secs(1),
-        };
-        assert_eq!(run_bounded(&bounded).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let error = run_bounded(&Bounded::new(&argv, MINUTE)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert_eq!(run_bounded(&Bounded::new(&[], MINUTE)).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }

@@ -22,7 +22,7 @@ mod supervisor;
 mod table;
 mod wire;
 
-pub use bounded::{Bounded, BoundedOutcome, run_bounded};
+pub use bounded::{Bounded, BoundedOutcome, Overflow, run_bounded};
 pub use capture::{Capture, KEEP, Output};
 pub use cgroup::Cgroup;
 pub use life::{SIGN_OF_LIFE_EVERY, SignOfLife, sign_of_life};

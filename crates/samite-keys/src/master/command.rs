@@ -3,7 +3,7 @@
 use super::{KeystoreName, Master, epoch_destroyed};
 use crate::crypto::Secret;
 use data_encoding::{BASE64, HEXLOWER};
-use samite_host::command::{self, BoundedCommand};
+use samite_host::supervise::{Bounded, Overflow, run_bounded};
 use samite_model::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -35,20 +35,32 @@ impl CommandMaster {
     }
 
     fn run(&self, verb: &str, keystore: &KeystoreName, epoch: Option<u64>, input: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
-        let mut arguments = self.arguments.clone();
-        arguments.extend([verb.into(), keystore.tenant.as_str().into(), HEXLOWER.encode(&keystore.id).into()]);
-        arguments.extend(epoch.map(|epoch| epoch.to_string().into()));
-        let outcome = command::run(&BoundedCommand {
-            program: &self.program,
-            arguments: &arguments,
+        let mut argv = vec![self.program.clone()];
+        argv.extend(self.arguments.iter().cloned());
+        argv.extend([verb.into(), keystore.tenant.as_str().into(), HEXLOWER.encode(&keystore.id).into()]);
+        argv.extend(epoch.map(|epoch| epoch.to_string().into()));
+        let what = format!("{} ({verb}, keystore {keystore})", self.describe());
+        let outcome = run_bounded(&Bounded {
             input,
             output_limit: OUTPUT_LIMIT,
-            time_limit: TIME_LIMIT,
+            overflow: Overflow::Kill,
+            // One that unlocks something may ask for a word.
+            may_ask: true,
+            ..Bounded::new(&argv, TIME_LIMIT)
         })
-        .map_err(|error| error.context(self.describe()))?;
-        let output = Zeroizing::new(outcome.output);
-        let what = format!("{} ({verb}, keystore {keystore})", self.describe());
-        let words = String::from_utf8_lossy(&outcome.errors).into_owned();
+        .map_err(|source| {
+            Error::unavailable("command_failed", format!("cannot run {what}: {source}")).because(source)
+        })?;
+        let output = Zeroizing::new(outcome.stdout);
+        if outcome.overflowed {
+            let message = format!("{what} wrote more than {OUTPUT_LIMIT} bytes");
+            return Err(Error::unavailable("command_output", message));
+        }
+        if outcome.timed_out {
+            let message = format!("{what} did not end within {} s", TIME_LIMIT.as_secs());
+            return Err(Error::unavailable("command_timeout", message));
+        }
+        let words = String::from_utf8_lossy(&outcome.stderr).into_owned();
         match outcome.status {
             Some(0) => Ok(output),
             Some(3) => Err(Error::not_found("master_not_found", format!("{what} found nothing")).because(words)),

@@ -1,6 +1,6 @@
 //! How two environments differ.
 
-use super::Fingerprint;
+use super::{Fingerprint, Toolchain};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -56,6 +56,10 @@ impl Difference {
         let what = what.trim_end();
         match (&self.before, &self.now) {
             (Some(_), Some(_)) if self.subject == Subject::Manifest => format!("{what} has changed"),
+            (Some(before), Some(now)) if now == CANNOT_TELL => {
+                format!("{what} was {before}; it has changed, and cannot tell its version")
+            }
+            (Some(before), Some(now)) if before == CANNOT_TELL => format!("{what} has changed, and is {now}"),
             (Some(before), Some(now)) => format!("{what} was {before}, is {now}"),
             (Some(_), None) if self.subject == Subject::Service => format!("{what} is no longer running"),
             (Some(_), None) => format!("{what} is gone"),
@@ -66,8 +70,12 @@ impl Difference {
     }
 }
 
+/// Stands for a version that could not be told.
+const CANNOT_TELL: &str = "cannot tell";
+
 /// How an environment differs from an earlier one: the system first, then toolchains, manifests and services by name. A
-/// toolchain that was there both times and once did not tell its version is not compared.
+/// toolchain is compared when it was looked for both times. One that is another file now differs although its version
+/// cannot be told.
 pub fn compare(before: &Fingerprint, now: &Fingerprint) -> Vec<Difference> {
     let mut found = Vec::new();
     for (subject, before, now) in [
@@ -80,18 +88,19 @@ pub fn compare(before: &Fingerprint, now: &Fingerprint) -> Vec<Difference> {
         }
     }
     for name in names(before.toolchains.keys(), now.toolchains.keys()) {
-        let (before, now) = (before.toolchains.get(name), now.toolchains.get(name));
-        if let (Some(before), Some(now)) = (before, now) {
-            if let (Some(before), Some(now)) = (&before.version, &now.version)
-                && before != now
-            {
-                found.push(difference(Subject::Toolchain, name, Some(before), Some(now)));
-            }
-        } else {
-            let told =
-                |toolchain: &super::Toolchain| toolchain.version.clone().unwrap_or_else(|| toolchain.path.clone());
-            let (before, now) = (before.map(told), now.map(told));
-            found.push(difference(Subject::Toolchain, name, before.as_ref(), now.as_ref()));
+        let told = |toolchain: &Toolchain| toolchain.version.clone().unwrap_or_else(|| CANNOT_TELL.to_owned());
+        let (was, is) = (before.toolchains.get(name), now.toolchains.get(name));
+        let differs = match (was, is) {
+            (Some(was), Some(is)) => match (&was.version, &is.version) {
+                (Some(was), Some(is)) => was != is,
+                (None, None) => false,
+                _ => is_other(was, is),
+            },
+            (Some(_), None) => now.missing.contains(name),
+            (None, _) => before.missing.contains(name),
+        };
+        if differs {
+            found.push(difference(Subject::Toolchain, name, was.map(told).as_ref(), is.map(told).as_ref()));
         }
     }
     for name in names(before.manifests.keys(), now.manifests.keys()) {
@@ -108,6 +117,11 @@ pub fn compare(before: &Fingerprint, now: &Fingerprint) -> Vec<Difference> {
     found
 }
 
+/// Whether a toolchain is another file now.
+fn is_other(was: &Toolchain, is: &Toolchain) -> bool {
+    (&was.file, was.modified, was.size, was.inode) != (&is.file, is.modified, is.size, is.inode)
+}
+
 fn names<'a>(before: impl Iterator<Item = &'a String>, now: impl Iterator<Item = &'a String>) -> BTreeSet<&'a String> {
     before.chain(now).collect()
 }
@@ -118,11 +132,49 @@ fn difference(subject: Subject, name: &str, before: Option<&String>, now: Option
 
 #[cfg(test)]
 mod tests {
-    use super::super::Toolchain;
     use super::*;
 
     fn toolchain(version: Option<&str>) -> Toolchain {
-        Toolchain { path: "/bin/x".to_owned(), version: version.map(str::to_owned), modified: 1, size: 2 }
+        Toolchain {
+            path: "/bin/x".to_owned(),
+            file: "/bin/x".to_owned(),
+            version: version.map(str::to_owned),
+            modified: 1,
+            size: 2,
+            inode: 3,
+        }
+    }
+
+    #[test]
+    fn a_toolchain_is_compared_when_it_was_looked_for_both_times() {
+        let with = |toolchains: &[(&str, Toolchain)], missing: &[&str]| Fingerprint {
+            toolchains: toolchains.iter().map(|(name, toolchain)| ((*name).to_owned(), toolchain.clone())).collect(),
+            missing: missing.iter().map(|name| (*name).to_owned()).collect(),
+            ..Fingerprint::default()
+        };
+        let (known, unknown) = (toolchain(Some("1.2")), toolchain(None));
+        let (known_other, unknown_other) =
+            (Toolchain { size: 9, ..known.clone() }, Toolchain { inode: 9, ..unknown.clone() });
+        let words = |before: &Fingerprint, now: &Fingerprint| -> Vec<String> {
+            compare(before, now).iter().map(Difference::words).collect()
+        };
+        let nothing = Vec::<String>::new();
+        let was = with(&[("go", known.clone())], &[]);
+        assert_eq!(words(&was, &with(&[], &[])), nothing, "no longer called for is not gone");
+        assert_eq!(words(&with(&[], &[]), &was), nothing, "newly called for is not new");
+        assert_eq!(words(&was, &with(&[], &["go"])), ["toolchain go is gone"]);
+        assert_eq!(words(&with(&[], &["go"]), &was), ["toolchain go is new: 1.2"]);
+        assert_eq!(words(&with(&[], &["go"]), &with(&[], &["go"])), nothing);
+        assert_eq!(words(&was, &with(&[("go", known_other.clone())], &[])), nothing, "the same version again");
+        assert_eq!(words(&was, &with(&[("go", unknown.clone())], &[])), nothing, "it only was too slow to tell");
+        assert_eq!(
+            words(&was, &with(&[("go", unknown_other)], &[])),
+            ["toolchain go was 1.2; it has changed, and cannot tell its version"]
+        );
+        assert_eq!(
+            words(&with(&[("go", unknown)], &[]), &with(&[("go", known_other)], &[])),
+            ["toolchain go has changed, and is 1.2"]
+        );
     }
 
     #[test]
@@ -144,6 +196,8 @@ mod tests {
         {
             fingerprint.manifests.extend(manifests.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
         }
+        before.missing.insert("rust".to_owned());
+        now.missing.insert("node".to_owned());
         before.services.extend(["postgres".to_owned(), "sshd".to_owned()]);
         now.services.extend(["redis".to_owned(), "sshd".to_owned()]);
         let words: Vec<String> = compare(&before, &now).iter().map(Difference::words).collect();

@@ -2,7 +2,7 @@
 
 use samite_host::files;
 use samite_host::look::part;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 49] = [
@@ -57,6 +57,9 @@ const NAMES: [&str; 49] = [
     "yarn.lock",
 ];
 
+/// Files that call for toolchains beside the manifests, and are not manifests themselves.
+const BUILD_FILES: [&str; 5] = ["CMakeLists.txt", "Makefile", "configure.ac", "meson.build", "meson_options.txt"];
+
 /// Where packages lie that the manifests above name.
 const SKIPPED: [&str; 9] =
     ["node_modules", "target", "vendor", "venv", "dist", "build", "__pycache__", "site-packages", "third_party"];
@@ -67,16 +70,31 @@ const MOST_ENTRIES: usize = 20_000;
 const MOST_MANIFESTS: usize = 500;
 const LARGEST: u64 = 32 << 20;
 
-/// The SHA-256 of each, by path, and whether there was more than is looked at. Nearer ones come first.
-pub(super) fn find(workspace: &Path) -> (BTreeMap<String, String>, bool) {
-    let (mut found, mut entries) = (BTreeMap::new(), 0);
+/// What was found in a workspace.
+#[derive(Debug, Default)]
+pub(super) struct Manifests {
+    /// The SHA-256 of each manifest, by path.
+    pub(super) hashes: BTreeMap<String, String>,
+    /// Whether there was more than is looked at.
+    pub(super) cut: bool,
+    /// The names, without their directories, of manifests and build files. A git repository counts as one.
+    pub(super) names: BTreeSet<String>,
+}
+
+/// Looks for manifests. Nearer ones come first.
+pub(super) fn find(workspace: &Path) -> Manifests {
+    let (mut found, mut entries) = (Manifests::default(), 0);
+    if std::fs::symlink_metadata(workspace.join(".git")).is_ok() {
+        found.names.insert(".git".to_owned());
+    }
     let mut waiting = VecDeque::from([(PathBuf::new(), 0)]);
     while let Some((directory, depth)) = waiting.pop_front() {
         let Ok(names) = files::list(&workspace.join(&directory)) else { continue };
         for name in names {
             entries += 1;
-            if entries > MOST_ENTRIES || found.len() >= MOST_MANIFESTS {
-                return (found, true);
+            if entries > MOST_ENTRIES || found.hashes.len() >= MOST_MANIFESTS {
+                found.cut = true;
+                return found;
             }
             let path = directory.join(&name);
             let Some(name) = name.to_str() else { continue };
@@ -87,19 +105,26 @@ pub(super) fn find(workspace: &Path) -> (BTreeMap<String, String>, bool) {
                     if size > LARGEST {
                         hash = format!("{hash} of the first {LARGEST} of {size} bytes");
                     }
-                    found.insert(path.to_string_lossy().into_owned(), hash);
+                    found.hashes.insert(path.to_string_lossy().into_owned(), hash);
+                    found.names.insert(name.to_owned());
                 }
+            } else if BUILD_FILES.contains(&name) {
+                found.names.insert(name.to_owned());
             } else if depth < DEEPEST && may_hold_some(name) && is_directory(&workspace.join(&path)) {
                 waiting.push_back((path, depth + 1));
             }
         }
     }
-    (found, false)
+    found
 }
 
 fn is_manifest(name: &str) -> bool {
-    let requirements = name.starts_with("requirements") && Path::new(name).extension().is_some_and(|end| end == "txt");
-    NAMES.binary_search(&name).is_ok() || requirements
+    NAMES.binary_search(&name).is_ok() || is_requirements(name)
+}
+
+/// Whether it is one of the files that list what a Python program needs.
+pub(super) fn is_requirements(name: &str) -> bool {
+    name.starts_with("requirements") && Path::new(name).extension().is_some_and(|end| end == "txt")
 }
 
 fn may_hold_some(name: &str) -> bool {
@@ -133,6 +158,7 @@ mod tests {
             "node_modules/x/package.json",
             ".git/package.json",
             "src/main.rs",
+            "src/Makefile",
             "requirements.md",
         ] {
             fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
@@ -140,12 +166,14 @@ mod tests {
         }
         std::os::unix::fs::symlink("..", dir.path().join("a/circle")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("go.mod")).unwrap();
-        let (found, cut) = find(dir.path());
-        assert!(!cut);
-        let names: Vec<&str> = found.keys().map(String::as_str).collect();
-        assert_eq!(names, ["a/b/c/Cargo.toml", "package.json", "requirements-dev.txt"]);
+        let found = find(dir.path());
+        assert!(!found.cut);
+        let paths: Vec<&str> = found.hashes.keys().map(String::as_str).collect();
+        assert_eq!(paths, ["a/b/c/Cargo.toml", "package.json", "requirements-dev.txt"]);
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert!(found.values().all(|hash| hash == abc));
+        assert!(found.hashes.values().all(|hash| hash == abc));
+        let names: Vec<&str> = found.names.iter().map(String::as_str).collect();
+        assert_eq!(names, [".git", "Cargo.toml", "Makefile", "package.json", "requirements-dev.txt"]);
     }
 
     #[test]
@@ -154,7 +182,7 @@ mod tests {
         for number in 0..=MOST_MANIFESTS {
             fs::write(dir.path().join(format!("requirements{number}.txt")), "").unwrap();
         }
-        let (found, cut) = find(dir.path());
-        assert_eq!((found.len(), cut), (MOST_MANIFESTS, true));
+        let found = find(dir.path());
+        assert_eq!((found.hashes.len(), found.cut), (MOST_MANIFESTS, true));
     }
 }

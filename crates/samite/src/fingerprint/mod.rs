@@ -3,19 +3,22 @@
 
 mod compare;
 mod manifests;
+mod resolve;
 mod state;
+mod told;
 mod toolchains;
 
 pub use compare::{Difference, Subject, compare};
 pub use state::{STATE_FILE_LIMIT, StateFile, state_files};
 
+use resolve::Site;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long all toolchains together have to tell their versions: 5 seconds.
-pub const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// How long all toolchains together have to tell their versions: 2 seconds. Who takes longer is asked again next time.
+pub const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// An environment, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +29,11 @@ pub struct Fingerprint {
     pub kernel: String,
     /// The processor's architecture.
     pub architecture: String,
-    /// What is on the `PATH`, by name.
+    /// The toolchains that the workspace's manifests call for, as they are on the `PATH`, by name.
     pub toolchains: BTreeMap<String, Toolchain>,
+    /// The names of those that are called for and are not there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub missing: BTreeSet<String>,
     /// SHA-256 of package manifests and lock files, by path relative to the workspace.
     pub manifests: BTreeMap<String, String>,
     /// Whether the workspace has more of them than were looked at.
@@ -40,29 +46,47 @@ pub struct Fingerprint {
 /// A program that builds or runs things.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Toolchain {
-    /// Where it is.
+    /// Where it is on the `PATH`.
     pub path: String,
-    /// What it says about its version, in one line; none when it did not answer in time.
+    /// The file of the program itself, behind links and what chooses between versions.
+    #[serde(default)]
+    pub file: String,
+    /// Its version, in one line; none when that cannot be told without side effects, or in time.
     pub version: Option<String>,
     /// When its file was changed, in nanoseconds since 1970.
     pub modified: i64,
     /// The size of its file in bytes.
     pub size: u64,
+    /// The number of its file in the file system.
+    #[serde(default)]
+    pub inode: u64,
 }
 
 /// Takes the fingerprint of a workspace's environment, or of the environment alone. Blocks for at most about the time
-/// limit. A toolchain whose file is as it was in `previous` (the last checkpoint's, say) is not asked again, unless the
-/// workspace's manifests, which may choose its version, have changed; give none to ask all.
+/// limit, or [`TIME_LIMIT`] if that is shorter, and changes nothing. Looks only at the toolchains that the workspace's
+/// manifests call for; without a workspace, at those of `previous`, which is the last checkpoint's fingerprint, say. One
+/// whose file is as it was in that is not asked for its version again.
 pub fn take(workspace: Option<&Path>, previous: Option<&Fingerprint>, time_limit: Duration) -> Fingerprint {
-    let (manifests, manifests_cut) = workspace.map(manifests::find).unwrap_or_default();
-    let previous = previous.filter(|previous| previous.manifests == manifests).map(|previous| &previous.toolchains);
+    take_on(&Site::of_this_process(), workspace, previous, time_limit.min(TIME_LIMIT))
+}
+
+fn take_on(site: &Site, workspace: Option<&Path>, previous: Option<&Fingerprint>, time_limit: Duration) -> Fingerprint {
+    let workspace = workspace.filter(|workspace| workspace.is_dir());
+    let found = workspace.map(manifests::find).unwrap_or_default();
+    let wanted = match (workspace, previous) {
+        (None, Some(previous)) => previous.toolchains.keys().chain(&previous.missing).cloned().collect(),
+        _ => toolchains::called_for(&found.names),
+    };
+    let (toolchains, missing) =
+        toolchains::find(site, &wanted, workspace, previous.map(|previous| &previous.toolchains), time_limit);
     Fingerprint {
         system: system(),
         kernel: kernel(),
         architecture: std::env::consts::ARCH.to_owned(),
-        toolchains: toolchains::find(workspace, previous, time_limit),
-        manifests,
-        manifests_cut,
+        toolchains,
+        missing,
+        manifests: found.hashes,
+        manifests_cut: found.cut,
         services: samite_host::services::listening(),
     }
 }
@@ -90,35 +114,96 @@ mod tests {
     use super::*;
     use std::fs;
 
-    #[test]
-    fn an_environment_is_like_itself_and_differs_where_it_changed() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("Cargo.toml"), "[package]").unwrap();
-        let before = take(Some(dir.path()), None, TIME_LIMIT);
-        assert!(before.kernel.starts_with("Linux "), "{}", before.kernel);
-        assert!(!before.system.is_empty() && !before.architecture.is_empty());
-        let git = &before.toolchains["git"];
-        assert!(git.version.as_ref().unwrap().starts_with("git version "), "{git:?}");
-        assert!(!before.manifests_cut);
-        let again = take(Some(dir.path()), Some(&before), TIME_LIMIT);
-        assert_eq!(again.toolchains, before.toolchains);
-        assert_eq!(compare(&before, &Fingerprint { services: before.services.clone(), ..again }), []);
+    const MINUTE: Duration = Duration::from_mins(1);
 
-        fs::write(dir.path().join("Cargo.toml"), "[workspace]").unwrap();
-        let changed = take(Some(dir.path()), Some(&before), TIME_LIMIT);
-        let differences = compare(&before, &Fingerprint { services: before.services.clone(), ..changed });
+    /// A site whose programs are scripts that note when they are run.
+    fn site(dir: &Path, programs: &[(&str, &str)]) -> Site {
+        let bin = dir.join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        for (name, script) in programs {
+            let path = bin.join(name);
+            fs::write(&path, format!("#!/bin/sh\necho {name} >> {}\n{script}\n", dir.join("asked").display())).unwrap();
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        Site { path: bin.into_os_string(), ..Site::default() }
+    }
+
+    fn asked(dir: &Path) -> Vec<String> {
+        let mut asked: Vec<String> =
+            fs::read_to_string(dir.join("asked")).unwrap_or_default().lines().map(str::to_owned).collect();
+        asked.sort();
+        asked
+    }
+
+    #[test]
+    fn only_what_the_manifests_call_for_is_asked_and_only_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("Cargo.toml"), "[package]").unwrap();
+        let programs =
+            [("cargo", "echo cargo 1.2"), ("rustc", "echo 'no toolchain 7' >&2; exit 1"), ("node", "echo v20")];
+        let site = site(dir.path(), &programs);
+        let before = take_on(&site, Some(&work), None, MINUTE);
+        assert_eq!(asked(dir.path()), ["cargo", "rustc"]);
+        assert!(before.kernel.starts_with("Linux "), "{}", before.kernel);
+        assert!(!before.system.is_empty() && !before.architecture.is_empty() && !before.manifests_cut);
+        let names: Vec<&str> = before.toolchains.keys().map(String::as_str).collect();
+        assert_eq!(names, ["cargo", "rustc"]);
+        assert_eq!(before.toolchains["cargo"].version.as_deref(), Some("cargo 1.2"));
+        assert_eq!(before.toolchains["rustc"].version, None, "what a failure says is no version");
+
+        // What has told its version is not asked again, although a manifest changed; what has not, is.
+        fs::write(work.join("Cargo.toml"), "[workspace]").unwrap();
+        let again = take_on(&site, Some(&work), Some(&before), MINUTE);
+        assert_eq!(asked(dir.path()), ["cargo", "rustc", "rustc"]);
+        assert_eq!(again.toolchains, before.toolchains);
+        let differences = compare(&before, &Fingerprint { services: before.services.clone(), ..again.clone() });
         assert_eq!(differences.len(), 1);
         assert_eq!(differences[0].words(), "manifest Cargo.toml has changed");
         let json = serde_json::to_string(&before).unwrap();
         assert_eq!(serde_json::from_str::<Fingerprint>(&json).unwrap(), before);
+
+        // Another program in its place is asked.
+        super::tests::site(dir.path(), &[("cargo", "echo cargo 1.3.1")]);
+        let changed = take_on(&site, Some(&work), Some(&again), MINUTE);
+        assert_eq!(changed.toolchains["cargo"].version.as_deref(), Some("cargo 1.3.1"));
+        // What is called for and not there is told, and what is no longer called for is not missed.
+        fs::write(work.join("go.mod"), "module x").unwrap();
+        fs::remove_file(work.join("Cargo.toml")).unwrap();
+        let other = take_on(&site, Some(&work), Some(&changed), MINUTE);
+        assert!(other.toolchains.is_empty());
+        assert_eq!(other.missing, BTreeSet::from(["go".to_owned()]));
     }
 
     #[test]
-    fn without_a_workspace_there_is_still_an_environment() {
-        let alone = take(None, None, TIME_LIMIT);
-        assert!(alone.manifests.is_empty() && alone.toolchains.contains_key("git"));
-        let gone = take(Some(Path::new("/nonexistent/workspace")), None, TIME_LIMIT);
-        assert!(gone.manifests.is_empty());
-        assert!(gone.toolchains["git"].version.is_some());
+    fn without_a_workspace_the_toolchains_of_before_are_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("package.json"), "{}").unwrap();
+        fs::write(work.join("go.mod"), "module x").unwrap();
+        let site = site(dir.path(), &[("node", "echo v20"), ("cargo", "echo 1")]);
+        let before = take_on(&site, Some(&work), None, MINUTE);
+        fs::remove_dir_all(&work).unwrap();
+        for workspace in [None, Some(work.as_path())] {
+            let now = take_on(&site, workspace, Some(&before), MINUTE);
+            assert_eq!((&now.toolchains, &now.missing), (&before.toolchains, &before.missing));
+            assert!(now.manifests.is_empty());
+        }
+        fs::remove_file(dir.path().join("bin/node")).unwrap();
+        let gone = take_on(&site, None, Some(&before), MINUTE);
+        assert_eq!(gone.missing, BTreeSet::from(["go".to_owned(), "node".to_owned()]));
+        assert_eq!(asked(dir.path()), ["node"]);
+        assert!(take_on(&site, None, None, MINUTE).toolchains.is_empty());
+    }
+
+    #[test]
+    fn a_fingerprint_of_before_is_read() {
+        let text = r#"{"system":"a","kernel":"b","architecture":"c","toolchains":
+            {"git":{"path":"/usr/bin/git","version":"git version 2","modified":1,"size":2}},
+            "manifests":{},"services":[]}"#;
+        let old: Fingerprint = serde_json::from_str(text).unwrap();
+        assert_eq!((old.toolchains["git"].inode, old.missing.len()), (0, 0));
     }
 }

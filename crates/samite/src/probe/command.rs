@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(super) fn look(argv: &[String], cwd: &Path, time_limit: Duration) -> Evidence {
     let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
     let name = argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let bounded = Bounded { argv: &argv, cwd: Some(cwd), env: &[], without: &[], output_limit: 4096, time_limit };
+    let bounded = Bounded { cwd: Some(cwd), ..Bounded::new(&argv, time_limit) };
     let outcome = match run_bounded(&bounded) {
         Ok(outcome) => outcome,
         Err(error) => return cannot_tell(format!("{name} cannot be run: {error}")),

@@ -188,9 +188,12 @@ impl Place<'_> {
         if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
             env.push(("GIT_SSH_COMMAND", OsStr::new("ssh -oBatchMode=yes")));
         }
-        let bounded =
-            Bounded { argv: &argv, cwd: None, env: &env, without: &WITHOUT, output_limit: 1 << 20, time_limit: limit };
-        run_bounded(&bounded).map_err(|error| format!("git cannot be run: {error}"))
+        let bounded = Bounded { env: &env, without: &WITHOUT, output_limit: 1 << 20, ..Bounded::new(&argv, limit) };
+        match run_bounded(&bounded) {
+            // What is looked for might be in the part that was not kept.
+            Ok(outcome) if outcome.overflowed => Err(format!("{} cannot be read: git said too much", self.name())),
+            other => other.map_err(|error| format!("git cannot be run: {error}")),
+        }
     }
 }
 
