@@ -10,6 +10,7 @@ mod id;
 mod kind;
 pub mod limits;
 mod principal;
+mod progress;
 pub mod recovery;
 pub mod step;
 pub mod tree;
@@ -22,3 +23,4 @@ pub use id::{
 };
 pub use kind::EntryKind;
 pub use principal::{Owner, Principal, Tenant};
+pub use progress::{Observer, Progress};

@@ -102,7 +102,7 @@ pub fn scan(store: &Store, path: &Path, owner: Pseudonym, options: &ScanOptions)
     let mut scanned = walk(path, &top, options, &cache)?;
     drop(cache);
     scanned.began = writer.as_ref().map(|writer| writer.began);
-    read_all(store, &top, &mut scanned, &Claimed::default(), &mut NameOnly)?;
+    read_all(store, &top, &mut scanned, &Claimed::default(), &mut NameOnly, &options.observer)?;
     group_links(&mut scanned);
     assemble(store, owner, &mut scanned)?;
     save_cache(writer, &scanned)?;
@@ -130,7 +130,7 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
     let mut output = Output::new(store, pin);
     let mut found = None;
     for _ in 0..ROUNDS {
-        read_all(store, &top, &mut scanned, &claimed, &mut output)?;
+        read_all(store, &top, &mut scanned, &claimed, &mut output, &options.scan.observer)?;
         group_links(&mut scanned);
         let assembled = assemble(store, options.owner, &mut scanned)?;
         kill_point("snapshot.assembled");

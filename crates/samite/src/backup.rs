@@ -1,11 +1,10 @@
 //! Backups: a consistent copy of a store while it is used, verified before it counts.
 
 use crate::embedded::Embedded;
-use crate::progress::Observer;
 use samite_blocks::{FilePackStore, PackStore, read_index};
 use samite_host::files;
 use samite_ledger::{BlockIndex, BlockPlace, OpenOptions, PackRow, PackState, Pin, SqliteLedger};
-use samite_model::{Error, PackId, PinId, Result};
+use samite_model::{Error, Observer, PackId, PinId, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 

@@ -17,7 +17,7 @@ use mark::Marker;
 use samite_blocks::PackInfo;
 use samite_host::kill_point;
 use samite_ledger::{Collection, PackState, Pin};
-use samite_model::{BlockId, Error, JournalId, Link, PackId, PinId, Pseudonym, Result};
+use samite_model::{BlockId, Error, JournalId, Link, Observer, PackId, PinId, Pseudonym, Result};
 use std::collections::HashSet;
 
 pub use check::{OnDamage, check_blocks};
@@ -46,11 +46,13 @@ pub struct CollectOptions {
     /// Whether to remove the files of packs that died in this very collection. Otherwise the next one does, and a
     /// reader that has looked up a place meanwhile still finds its pack.
     pub unlink_now: bool,
+    /// Is told how many roots were followed.
+    pub observer: Observer,
 }
 
 impl Default for CollectOptions {
     fn default() -> Self {
-        Self { rewrite_percent: 50, fold_bytes: 8 << 20, unlink_now: true }
+        Self { rewrite_percent: 50, fold_bytes: 8 << 20, unlink_now: true, observer: Observer::default() }
     }
 }
 
@@ -148,7 +150,11 @@ pub fn collect(
     let inventory = Inventory::load(store)?;
     let mut marker = Marker::new(store, &inventory);
     marker.pins(pins)?;
-    marker.roots(roots)?;
+    for (root, done) in roots.iter().zip(0..) {
+        options.observer.tell("following what is kept (trees)", done, Some(roots.len() as u64));
+        marker.root(root)?;
+    }
+    options.observer.tell("taking away what is not", 0, None);
     let live = marker.live;
     kill_point("gc.marked");
 

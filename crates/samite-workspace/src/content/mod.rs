@@ -15,7 +15,7 @@ use feed::feed;
 use rustix::fd::OwnedFd;
 use samite_keys::Domain;
 use samite_model::tree::{Body, Content, EntryType, Metadata, Segment};
-use samite_model::{BlockId, PackId, Result};
+use samite_model::{BlockId, Observer, PackId, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
@@ -115,13 +115,14 @@ pub(crate) fn read_all(
     scanned: &mut Scanned,
     claimed: &Claimed,
     take: &mut (dyn Take + '_),
+    observer: &Observer,
 ) -> Result<()> {
     loop {
         let files = scanned.to_read();
         if files.is_empty() {
             return Ok(());
         }
-        let outcomes = read_files(store, top, scanned, &files, claimed, take)?;
+        let outcomes = read_files(store, top, scanned, &files, claimed, take, observer)?;
         for (file, outcome) in outcomes {
             settle(scanned, file, outcome);
         }
@@ -135,6 +136,7 @@ fn read_files(
     files: &[FileRef],
     claimed: &Claimed,
     take: &mut (dyn Take + '_),
+    observer: &Observer,
 ) -> Result<Vec<(FileRef, Outcome)>> {
     let workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
     let chunker = Chunker::new(store.sealing.chunk_seed()?);
@@ -155,6 +157,7 @@ fn read_files(
         for (number, result) in results {
             taking.early.insert(number, result?);
             taking.go_on()?;
+            observer.tell("reading files", taking.outcomes.len() as u64, Some(files.len() as u64));
         }
         Ok(taking.outcomes)
     })

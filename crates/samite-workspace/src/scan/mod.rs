@@ -4,6 +4,7 @@ mod links;
 mod walk;
 
 use crate::system::Stamp;
+use samite_model::Observer;
 use samite_model::tree::{Body, Content, Entry, Listing, Metadata, RuleFile, Segment, TreePath};
 use std::collections::BTreeSet;
 
@@ -17,6 +18,8 @@ pub struct ScanOptions {
     pub cache: Option<std::path::PathBuf>,
     /// Paths to leave out whatever the rules say, such as a store inside of the workspace.
     pub excludes: Vec<TreePath>,
+    /// Is told how many files were found, read and written.
+    pub observer: Observer,
 }
 
 /// Whether an item's content is known.

@@ -140,6 +140,7 @@ impl Walker<'_> {
             self.scanned.rules.push(file);
         }
         self.scanned.report.directories += 1;
+        self.options.observer.tell("looking at files", self.scanned.report.files, None);
         let mut items = Vec::with_capacity(listed.len());
         let slash = !path.is_top();
         self.key.clear();

@@ -224,7 +224,7 @@ fn collecting_never_races_writing() {
     let roots: Mutex<Vec<Option<BlockId>>> = Mutex::new(vec![None; 2]);
     let done = AtomicBool::new(false);
     let collections = AtomicU32::new(0);
-    let eager = CollectOptions { rewrite_percent: 20, fold_bytes: 64 << 10, unlink_now: true };
+    let eager = CollectOptions { rewrite_percent: 20, fold_bytes: 64 << 10, ..CollectOptions::default() };
     let write = |number: usize| {
         let top = bench.scratch.path().join(format!("w{number}"));
         std::fs::create_dir(&top).unwrap();

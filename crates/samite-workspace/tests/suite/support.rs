@@ -58,7 +58,7 @@ impl Bench {
     }
 
     pub(crate) fn scan_options(&self) -> ScanOptions {
-        ScanOptions { cache: Some(self.scratch.path().join("cache/stat")), excludes: Vec::new() }
+        ScanOptions { cache: Some(self.scratch.path().join("cache/stat")), ..ScanOptions::default() }
     }
 
     pub(crate) fn options(&self, base: Option<BlockId>) -> SnapshotOptions {

@@ -47,7 +47,7 @@ impl Core {
             }
         }
         let cache = self.0.caches.as_ref().map(|caches| caches.join(workspace.to_string()));
-        Ok(ScanOptions { cache, excludes })
+        Ok(ScanOptions { cache, excludes, ..ScanOptions::default() })
     }
 
     /// A directory's workspace: the same for every process and session of the tenant.

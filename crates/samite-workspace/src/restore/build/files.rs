@@ -11,7 +11,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::ftruncate;
 use samite_ledger::BlockPlace;
 use samite_model::tree::{Entry, Segment, TreePath};
-use samite_model::{BlockId, Result};
+use samite_model::{BlockId, Observer, Result};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -56,6 +56,20 @@ pub(super) struct Written {
     pub(super) copied_bytes: u64,
 }
 
+/// How many of all files are written.
+struct Ready<'a> {
+    observer: &'a Observer,
+    done: AtomicUsize,
+    whole: usize,
+}
+
+impl Ready<'_> {
+    fn add(&self, files: usize) {
+        let done = self.done.fetch_add(files, Ordering::Relaxed) + files;
+        self.observer.tell("writing files", done as u64, Some(self.whole as u64));
+    }
+}
+
 /// Writes all files.
 ///
 /// # Errors
@@ -65,7 +79,9 @@ pub(super) fn write_files(
     temporary: &Temporary<'_>,
     files: &[NewFile<'_>],
     source: Option<&Source>,
+    observer: &Observer,
 ) -> Result<Written> {
+    let ready = Ready { observer, done: AtomicUsize::new(0), whole: files.len() };
     let mut written = Written::default();
     let mut rest = files;
     while !rest.is_empty() {
@@ -76,7 +92,7 @@ pub(super) fn write_files(
         };
         let count = rest.iter().take_while(fits).count().max(1);
         let (slab, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-        written.add(write_slab(store, temporary, slab, source)?);
+        written.add(write_slab(store, temporary, slab, source, &ready)?);
         rest = after;
     }
     Ok(written)
@@ -88,6 +104,7 @@ fn write_slab(
     temporary: &Temporary<'_>,
     files: &[NewFile<'_>],
     source: Option<&Source>,
+    ready: &Ready<'_>,
 ) -> Result<Written> {
     // Of files that may be cloned, only what is not is looked up, batch by batch.
     let places = match source {
@@ -117,6 +134,7 @@ fn write_slab(
                 next.store(batches.len(), Ordering::Relaxed);
                 break;
             }
+            ready.add(batch.files.len());
         }
         let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
         match (&mut *result, outcome) {

@@ -25,7 +25,7 @@ impl Observer {
     }
 
     /// Tells how far something is.
-    pub(crate) fn tell(&self, what: &'static str, done: u64, whole: Option<u64>) {
+    pub fn tell(&self, what: &'static str, done: u64, whole: Option<u64>) {
         if let Some(tell) = &self.0 {
             tell(Progress { what, done, whole });
         }
