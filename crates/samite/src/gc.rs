@@ -82,6 +82,14 @@ impl Client {
     /// `unavailable` (`store_busy`) when somebody kept writing; `corrupt` as [`Client::plan_collection`], and then
     /// nothing was taken.
     pub async fn collect(&self) -> Result<Collected> {
+        self.collect_with(&CollectOptions::default()).await
+    }
+
+    /// As [`Client::collect`], with options.
+    ///
+    /// # Errors
+    /// As [`Client::collect`].
+    pub async fn collect_with(&self, options: &CollectOptions) -> Result<Collected> {
         for _ in 0..ROUNDS {
             let store = self.core.blocks();
             let beginning = match begin_collection(&store) {
@@ -93,7 +101,7 @@ impl Client {
                 // That moved a head; and what is retained is looked at once more.
                 continue;
             }
-            match collect(&store, &beginning, &roots.keep, roots.heads, &CollectOptions::default()) {
+            match collect(&store, &beginning, &roots.keep, roots.heads, options) {
                 Ok(collected) => {
                     let what = json!({ "blocks": collected.blocks, "bytes": collected.bytes });
                     let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;

@@ -34,6 +34,7 @@ pub use core::{Backends, Store};
 pub use gc::{CollectionPlan, Reclaimable};
 pub use log::{Entry, ReadOptions, Reader};
 pub use samite_model::{Observer, Progress};
+pub use samite_workspace::CollectOptions;
 pub use session::{NewSession, SessionInfo};
 pub use status::{BranchStatus, SessionStatus, StoreStatus};
 pub use step::{Begin, Completion, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord};

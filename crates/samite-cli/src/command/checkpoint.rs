@@ -33,8 +33,9 @@ impl Checkpoint {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
         let found = self.session.find_branch(&client).await?;
-        let options = CheckpointOptions { label: self.label, no_environment: self.no_environment };
         let progress = surface.printer.progress("looking at the workspace");
+        let options =
+            CheckpointOptions { label: self.label, no_environment: self.no_environment, observer: progress.observer() };
         let taken = client.checkpoint(found.session, found.branch, surface.writer_options()?, options).await?;
         drop(progress);
         surface.printer.answer(&CheckpointShape::new(found.session.to_string(), &taken))?;

@@ -4,7 +4,7 @@ use crate::printer::words::{bytes, count};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::CollectionPlan;
+use samite::{CollectOptions, CollectionPlan};
 use samite_model::Result;
 use serde::Serialize;
 use serde_json::Value;
@@ -115,7 +115,8 @@ impl Gc {
                 surface.printer.aside_page(|page| plan.show(page));
             }
             let progress = surface.printer.progress("collecting");
-            let collected = client.collect().await?;
+            let options = CollectOptions { observer: progress.observer(), ..CollectOptions::default() };
+            let collected = client.collect_with(&options).await?;
             drop(progress);
             Some(serde_json::to_value(&collected).unwrap_or_default())
         };

@@ -57,7 +57,7 @@ impl Rewind {
             key: None,
             keep: self.keep,
         };
-        let request = RestoreRequest { within: Vec::new(), force: self.force };
+        let request = RestoreRequest { force: self.force, ..RestoreRequest::default() };
         let progress = surface.printer.progress("going back");
         let (report, restored) = client.rewind(found.session, options, surface.writer_options()?, &request).await?;
         drop(progress);
@@ -68,7 +68,7 @@ impl Rewind {
     /// Shows what would become of the workspace.
     async fn preview(&self, surface: &Surface, client: &Client) -> Result<ExitCode> {
         let found = self.to.find_position(client).await?;
-        let request = RestoreRequest { within: Vec::new(), force: self.force };
+        let request = RestoreRequest { force: self.force, ..RestoreRequest::default() };
         let planned = client.plan_restore(found.session, Some(found.branch), found.position, &request).await?;
         surface.printer.answer(&PlanShape::new(&planned.plan))?;
         Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use crate::payload::{TreeRecorded, WorkspaceInterval};
 use crate::views::{self, Projection, row};
 use crate::writer::{Writer, WriterOptions, is_collected};
 use samite_ledger::{Append, Commit, RowQuery};
-use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
+use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Observer, Position, Result, SessionId};
 use samite_workspace::{ScanReport, SnapshotOptions, snapshot};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -19,6 +19,8 @@ pub struct CheckpointOptions {
     pub label: Option<String>,
     /// Leave the environment's fingerprint out.
     pub no_environment: bool,
+    /// Is told how many files were found and read.
+    pub observer: Observer,
 }
 
 /// A checkpoint.
@@ -133,7 +135,8 @@ impl Writer {
             serde_json::to_value(now).ok()
         };
         let base = last.map(|last| last.tree.root);
-        let taking = Taking { workspace, base, known, label: options.label, environment };
+        let taking =
+            Taking { workspace, base, known, label: options.label, environment, observer: options.observer };
         for _ in 1..ROUNDS {
             match self.take_and_commit(&taking).await {
                 Err(error) if is_collected(&error) => {}
@@ -147,7 +150,8 @@ impl Writer {
     async fn take_and_commit(&self, taking: &Taking) -> Result<Checkpoint> {
         let Taking { workspace, base, known, .. } = taking;
         let store = self.core().blocks();
-        let scan = self.core().scan_options(workspace.id, &workspace.directory)?;
+        let mut scan = self.core().scan_options(workspace.id, &workspace.directory)?;
+        scan.observer = taking.observer.clone();
         let owner = self.client.subject.pseudonym;
         let snapshot = snapshot(&store, &workspace.directory, &SnapshotOptions { owner, base: *base, scan })?;
         let journal = JournalId(workspace.id.0);
@@ -188,6 +192,7 @@ struct Taking {
     known: Option<BlockId>,
     label: Option<String>,
     environment: Option<Value>,
+    observer: Observer,
 }
 
 fn report_value(report: &ScanReport, new_bytes: u64) -> Value {

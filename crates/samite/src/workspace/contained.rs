@@ -36,7 +36,7 @@ impl Writer {
             )
             .hint("attach one: `samite workspace attach SESSION DIR`, or declare another effect"));
         }
-        let options = CheckpointOptions { label: None, no_environment: true };
+        let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
         Ok(self.checkpoint(options).await?.root)
     }
 
@@ -116,7 +116,7 @@ impl Writer {
             return Ok(vec![workspace.directory.to_string_lossy().into_owned()]);
         }
         let label = Some(format!("before putting back step {}", step.started.key));
-        let options_of_safety = CheckpointOptions { label, no_environment: true };
+        let options_of_safety = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
         let safety = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
         options.base = Some(safety.root);
         options.within = tree_paths(within)?;

@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use samite_host::files;
 use samite_model::step::Effect;
 use samite_model::tree::TreePath;
-use samite_model::{BlockId, BranchId, Error, JournalId, Position, Result, SessionId};
+use samite_model::{BlockId, BranchId, Error, JournalId, Observer, Position, Result, SessionId};
 use samite_workspace::{PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ pub struct RestoreRequest {
     pub within: Vec<String>,
     /// Overwrite what was changed since the last tree, by whomever.
     pub force: bool,
+    /// Is told how many files were found, read and written.
+    pub observer: Observer,
 }
 
 /// What a restore or fork did to directories.
@@ -53,6 +55,9 @@ pub(super) struct RestoreInput {
     /// Paths in hexadecimal: a name may be no text, and names that look alike are not the same.
     others: Vec<String>,
     force: bool,
+    /// Whoever waits for this attempt.
+    #[serde(skip)]
+    observer: Observer,
 }
 
 impl Client {
@@ -73,6 +78,7 @@ impl Client {
         let base = self.known_tree(session, branch, &workspace).await?;
         let mut options = RestoreOptions::new([0; 16], self.subject.pseudonym, base, target);
         options.scan = self.core.scan_options(workspace.id, &workspace.directory)?;
+        options.scan.observer = request.observer.clone();
         options.within = paths(&request.within)?;
         options.others = self.others_paths(session, JournalId(workspace.id.0), target).await?;
         options.force = request.force;
@@ -98,6 +104,7 @@ impl Client {
             within: request.within.clone(),
             others: others.iter().map(|path| HEXLOWER.encode(path.as_bytes())).collect(),
             force: request.force,
+            observer: request.observer.clone(),
         })
     }
 
@@ -206,20 +213,23 @@ impl Writer {
     /// Keeps what is there before a restore. The directory is still known to hold only what it was.
     async fn safety_snapshot(&self, input: &RestoreInput) -> Result<Checkpoint> {
         let label = Some("before a restore".to_owned());
-        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true }, input.base).await
+        let observer = input.observer.clone();
+        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, input.base).await
     }
 
     /// Records what is there after a restore. What it kept is not known to be of the session's doing.
     async fn after_restore(&self, input: &RestoreInput) -> Result<()> {
         let label = Some("after a restore".to_owned());
         let known = input.within.is_empty().then_some(input.target);
-        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true }, known).await.map(|_| ())
+        let observer = input.observer.clone();
+        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, known).await.map(|_| ())
     }
 
     fn apply(&self, workspace: &super::WorkspaceInfo, input: &RestoreInput) -> Result<RestoreReport> {
         let operation: samite_model::EntryId = input.operation.parse()?;
         let mut options = RestoreOptions::new(operation.0, self.client.subject.pseudonym, input.base, input.target);
         options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
+        options.scan.observer = input.observer.clone();
         options.within = paths(&input.within)?;
         options.others = input.others.iter().map(|path| path_of_hex(path)).collect::<Result<_>>()?;
         options.force = input.force;

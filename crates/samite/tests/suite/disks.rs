@@ -7,8 +7,7 @@ use samite::workspace::CheckpointOptions;
 use samite::{Client, NewSession, ReadOptions, WriterOptions};
 use samite_model::{Error, ErrorKind, SessionId};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A store on a disk of its own of 4 MiB, with the master key and the workspace elsewhere.

@@ -148,7 +148,7 @@ fn paths_that_lead_out_of_the_workspace_are_refused() {
         for path in ["../outside", "..", "/etc/passwd", "a/../../outside", "./inside", "a//b", "a\u{0}b"] {
             invalid(client.cat(taken.position, path, &mut Vec::new()).await, "path_outside");
             invalid(client.path_log(taken.position, path).await, "path_outside");
-            let request = RestoreRequest { within: vec![path.to_owned()], force: true };
+            let request = RestoreRequest { within: vec![path.to_owned()], force: true, ..RestoreRequest::default() };
             invalid(client.plan_restore(session, None, taken.position, &request).await.map(|_| ()), "path_outside");
             let before = client.session(session).await.unwrap().head;
             let writer = WriterOptions::default();

@@ -24,7 +24,7 @@ async fn take(client: &Client, session: SessionId) -> Checkpoint {
 }
 
 async fn restore(client: &Client, session: SessionId, to: Position, force: bool) -> Restored {
-    let request = RestoreRequest { within: Vec::new(), force };
+    let request = RestoreRequest { force, ..RestoreRequest::default() };
     client.restore(session, None, to, WriterOptions::default(), &request).await.unwrap()
 }
 

@@ -51,17 +51,18 @@ impl Answer for PutBack {
 
 impl Restore {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let request = RestoreRequest { within: self.within, force: self.force };
+        let progress = surface.printer.progress(if self.plan { "looking at the workspace" } else { "restoring" });
+        let request = RestoreRequest { within: self.within, force: self.force, observer: progress.observer() };
         if self.plan {
             let client = surface.open(Access::Read)?.client().await?;
             let found = self.to.find_position(&client).await?;
             let planned = client.plan_restore(found.session, Some(found.branch), found.position, &request).await?;
+            drop(progress);
             surface.printer.answer(&PlanShape::new(&planned.plan))?;
             return Ok(ExitCode::SUCCESS);
         }
         let client = surface.open(Access::Write)?.client().await?;
         let found = self.to.find_position(&client).await?;
-        let progress = surface.printer.progress("restoring");
         let restored = client
             .restore(found.session, Some(found.branch), found.position, surface.writer_options()?, &request)
             .await?;
