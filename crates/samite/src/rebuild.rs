@@ -175,13 +175,18 @@ impl Core {
             .hint("verify again when there is less going on"))
     }
 
-    /// Makes the views of a journal again and puts them in the place of the stored ones.
+    /// Makes the views of a journal again and puts them in the place of the stored ones, in one transaction: whoever is
+    /// killed leaves the old ones or the new. When this returns, they are durable.
     pub(crate) async fn replace_views(&self, journal: JournalId) -> Result<()> {
         for _ in 0..ROUNDS {
             let generation = self.rebuild(&self.journal(journal).await?).await?;
+            samite_host::kill_point("rebuild.made");
             match self.0.ledger.replace_views(vec![generation]).await {
                 Err(error) if error.code() == "head_moved" => {}
-                other => return other,
+                other => {
+                    samite_host::kill_point("rebuild.replaced");
+                    return other;
+                }
             }
         }
         Err(Error::unavailable("store_busy", format!("journal {journal} is written to all the time"))

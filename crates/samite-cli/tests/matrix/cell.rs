@@ -85,7 +85,13 @@ pub(crate) trait Scenario: Send + Sync {
     /// Its name in the table.
     fn name(&self) -> String;
 
-    /// What it is made of: in the sample, each of these is cut off at each of its points.
+    /// What it is about: in the sample, each of these meets each victim and each call.
+    fn subject(&self) -> String {
+        self.name()
+    }
+
+    /// What it is made of: in the sample, each of these is cut off at each of its points, and meets each subject, victim
+    /// and call.
     fn parts(&self) -> Vec<String> {
         vec![self.name()]
     }

@@ -1,7 +1,8 @@
 //! The kill matrix: SIGKILL at every named point of what samite does, of samite alone, of its process group, of its
 //! supervisor, and of both, over real outside worlds; then recovery, and the count of what really happened.
 //!
-//! `SAMITE_MATRIX=full` runs every cell instead of a sample; `SAMITE_MATRIX_SEED=N` draws another sample;
+//! `SAMITE_MATRIX=full` runs every cell instead of a sample, `SAMITE_MATRIX=N` so many of all that a seed draws;
+//! `SAMITE_MATRIX_SEED=N` draws another sample;
 //! `SAMITE_MATRIX_ONLY=TEXT` runs only the cells whose name contains the text, `SAMITE_MATRIX_TIMES=N` each of them so
 //! often. The table is also written to `target/kill-matrix.txt`.
 
@@ -24,6 +25,7 @@ mod mcp;
 mod once;
 mod outside;
 mod place;
+mod rebuild;
 mod recovery;
 mod report;
 mod restore;

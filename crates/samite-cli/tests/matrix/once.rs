@@ -22,8 +22,6 @@ pub(crate) enum Once {
     Attach,
     /// `branch delete`.
     Delete,
-    /// `verify --rebuild`.
-    Rebuild,
     /// `backup`.
     Backup,
 }
@@ -37,7 +35,6 @@ impl Scenario for Once {
             Self::Chain => "chain of steps".to_owned(),
             Self::Attach => "workspace attach".to_owned(),
             Self::Delete => "branch delete".to_owned(),
-            Self::Rebuild => "verify rebuild".to_owned(),
             Self::Backup => "backup".to_owned(),
         }
     }
@@ -59,7 +56,7 @@ impl Scenario for Once {
             Self::RunAgain(world) => in_doubt(place, cut, *world, false),
             Self::Resolve => resolve(place, cut),
             Self::Chain => chain(place, cut),
-            Self::Attach | Self::Delete | Self::Rebuild | Self::Backup => self.upkeep(place, cut),
+            Self::Attach | Self::Delete | Self::Backup => self.upkeep(place, cut),
         }
     }
 }
@@ -172,7 +169,6 @@ impl Once {
         let arguments: Vec<&str> = match self {
             Self::Attach => vec!["workspace", "attach", &session, "work"],
             Self::Delete => vec!["branch", "delete", &branch],
-            Self::Rebuild => vec!["verify", "--rebuild"],
             _ => vec!["backup", "copy"],
         };
         cut.run(place, &arguments);
@@ -185,10 +181,9 @@ impl Once {
                 let did = place.run(&arguments);
                 assert!(matches!(did.status, 0 | 3 | 4), "{did:?}");
                 let list = place.json(&["branch", "list", &session]);
-                let open = list["branches"].as_array().unwrap().iter().filter(|branch| branch["status"] != "deleted");
+                let open = list["branches"].as_array().unwrap().iter().filter(|branch| branch["deleted"] != true);
                 assert!(open.count() <= 2, "{list}");
             }
-            Self::Rebuild => assert_eq!(place.json(&arguments)["ok"], true),
             _ => {
                 let mut whole = "copy";
                 if fs::exists(place.path().join("copy")).unwrap() {

@@ -58,7 +58,7 @@ impl Report {
         let names = ["cells", "kills", "asks", "doubled", "missing", "lost", "faults"];
         let mut line = |name: &str, numbers: [String; 7]| {
             let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:>8}")).collect();
-            writeln!(table, "{name:<28}{}", numbers.concat()).unwrap();
+            writeln!(table, "{name:<40}{}", numbers.concat()).unwrap();
         };
         line("", names.map(str::to_owned));
         let mut total = [0; 7];

@@ -118,7 +118,7 @@ impl Scenario for OnTrees {
                 same(&listing(&work), &scene.now, "after a checkpoint");
                 let status = place.json(&["workspace", "status", &scene.session]);
                 assert_eq!(status["changes"].as_array().unwrap().len(), 0, "{status}");
-                let recorded = text(&place.json(&["workspace", "cat", &scene.session, "a.txt"]), "/text");
+                let recorded = text(&place.json(&["workspace", "cat", &scene.session, "a.txt"]), "/content");
                 assert_eq!(recorded, "two, and longer\n");
             }
             Kind::Restore | Kind::RecoverRestore | Kind::Rewind => {
@@ -153,7 +153,7 @@ impl Scenario for OnTrees {
                 same(&listing(&work), &scene.now, "beside a fork");
             }
         }
-        let recorded = text(&place.json(&["workspace", "cat", &to, "deep/gone.txt"]), "/text");
+        let recorded = text(&place.json(&["workspace", "cat", &to, "deep/gone.txt"]), "/content");
         assert_eq!(recorded, "goes\n", "a checkpoint that was acknowledged");
         let kept: Vec<(u64, String)> = scene
             .acknowledged

@@ -7,9 +7,10 @@ use crate::hold::{Cut, has_points};
 use crate::once::Once;
 use crate::outside::{Declared, On, World};
 use crate::place::{Place, WriterIs};
+use crate::rebuild::Rebuild;
 use crate::report::Report;
 use crate::restore::{Kind, OnTrees};
-use crate::sample::pairwise;
+use crate::sample::{pairwise, shuffled};
 use crate::step::Step;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -32,15 +33,15 @@ const ELSEWHERE: [&str; 2] = ["keys.epoch_destroyed", "keys.master.before_destro
 fn scenarios() -> Vec<Arc<dyn Scenario>> {
     let world = |on, effect| World { on, effect };
     let mut all: Vec<Arc<dyn Scenario>> = Vec::new();
-    all.extend(World::ALL.map(|world| Arc::new(Step(world, WriterIs::Command)) as Arc<dyn Scenario>));
-    let written =
-        [(WriterIs::Named, world(On::Line, Declared::Observable)), (WriterIs::Living, world(On::Mcp, Declared::Keyed))];
-    all.extend(written.map(|(writer, world)| Arc::new(Step(world, writer)) as Arc<dyn Scenario>));
+    for writer in [WriterIs::Command, WriterIs::Named, WriterIs::Living] {
+        all.extend(World::ALL.map(|world| Arc::new(Step(world, writer)) as Arc<dyn Scenario>));
+    }
     let appends = [Append::Short, Append::Large, Append::Checkpointing, Append::Ten, Append::FirstUse];
     all.extend(appends.map(|append| Arc::new(append) as Arc<dyn Scenario>));
     let kinds = [Kind::Checkpoint, Kind::Restore, Kind::RecoverRestore, Kind::Rewind, Kind::Fork];
     all.extend(kinds.map(|kind| Arc::new(OnTrees(kind)) as Arc<dyn Scenario>));
     all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
+    all.push(Arc::new(Rebuild));
     let onces = [
         Once::Recover(world(On::Commit, Declared::Observable)),
         Once::Recover(world(On::Line, Declared::Contained)),
@@ -52,7 +53,6 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
         Once::Chain,
         Once::Attach,
         Once::Delete,
-        Once::Rebuild,
         Once::Backup,
     ];
     all.extend(onces.map(|once| Arc::new(once) as Arc<dyn Scenario>));
@@ -189,7 +189,13 @@ pub(crate) fn all() -> ExitCode {
     }
     let whole = product.len();
     let seed = variable("SAMITE_MATRIX_SEED").parse().unwrap_or(20_261);
-    let mut chosen = if variable("SAMITE_MATRIX") == "full" { product } else { pairwise(product, seed) };
+    let mut chosen = match variable("SAMITE_MATRIX").as_str() {
+        "full" => product,
+        many => match many.parse() {
+            Ok(many) => shuffled(product, seed).into_iter().take(many).collect(),
+            Err(_) => pairwise(product, seed),
+        },
+    };
     chosen.retain(|cell| cell.name().contains(&only));
     let times = variable("SAMITE_MATRIX_TIMES").parse().unwrap_or(1);
     let chosen: Vec<Cell> = std::iter::repeat_n(chosen, times).flatten().collect();

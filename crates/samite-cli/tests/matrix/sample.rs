@@ -20,25 +20,38 @@ impl Random {
     }
 }
 
-/// Cells in which every world, and every declared effect, meets every point; every scenario every victim and every call;
-/// every victim every point and every call.
-pub(crate) fn pairwise(mut cells: Vec<Cell>, seed: u64) -> Vec<Cell> {
+/// The cells in an order that a seed decides.
+pub(crate) fn shuffled(mut cells: Vec<Cell>, seed: u64) -> Vec<Cell> {
     let mut random = Random::new(seed);
     for last in (1..cells.len()).rev() {
         let other = usize::try_from(random.next() % (last as u64 + 1)).unwrap();
         cells.swap(last, other);
     }
-    let mut met: HashSet<(u8, String, String)> = HashSet::new();
     cells
+}
+
+/// Cells in which every world, every declared effect and every kind of writer meets every point; every kind of writer
+/// every world, every victim and every call; every subject every victim and every call; every victim every point and
+/// every call.
+pub(crate) fn pairwise(cells: Vec<Cell>, seed: u64) -> Vec<Cell> {
+    let mut met: HashSet<(u8, String, String)> = HashSet::new();
+    shuffled(cells, seed)
         .into_iter()
         .filter(|cell| {
-            let (scenario, point) = (cell.scenario.name(), cell.point.name().to_owned());
+            let (subject, point) = (cell.scenario.subject(), cell.point.name().to_owned());
             let (victim, call) = (format!("{:?}", cell.victim), format!("{:?}", cell.call));
-            let mut pairs: Vec<(u8, String, String)> =
-                cell.scenario.parts().into_iter().map(|part| (0, part, point.clone())).collect();
+            let mut pairs: Vec<(u8, String, String)> = Vec::new();
+            for part in cell.scenario.parts() {
+                pairs.extend([
+                    (0, part.clone(), point.clone()),
+                    (5, part.clone(), victim.clone()),
+                    (6, part.clone(), call.clone()),
+                    (7, part, subject.clone()),
+                ]);
+            }
             pairs.extend([
-                (1, scenario.clone(), victim.clone()),
-                (2, scenario, call.clone()),
+                (1, subject.clone(), victim.clone()),
+                (2, subject, call.clone()),
                 (3, point, victim.clone()),
                 (4, victim, call),
             ]);
