@@ -2,9 +2,9 @@
 
 use crate::support::{World, event, run};
 use samite::payload::ForkReason;
-use samite::{Begin, ForkOptions, Lifetime, NewSession, NewStep, ReadOptions, Writer, WriterOptions};
-use samite_model::step::State;
-use samite_model::{BranchId, ErrorKind, SessionId};
+use samite::{Begin, Completion, ForkOptions, Lifetime, NewSession, NewStep, ReadOptions, Writer, WriterOptions};
+use samite_model::step::{OutcomeKind, State};
+use samite_model::{BranchId, EntryKind, ErrorKind, SessionId};
 use serde_json::json;
 
 async fn writer(world: &World, session: SessionId, branch: Option<BranchId>) -> Writer {
@@ -122,6 +122,55 @@ fn a_step_that_spans_the_fork_point_is_in_doubt_in_the_child_with_the_parents_ou
         let Begin::Run(in_parent) = main.begin(&own).await.unwrap() else { panic!() };
         assert_ne!(in_child.idempotency_key, in_parent.idempotency_key);
     });
+}
+
+#[test]
+fn however_a_step_ended_in_the_parent_that_is_the_evidence_in_the_child() {
+    let ends = [
+        ("completed", OutcomeKind::Completed, Completion::completed(json!({"sent": 1}))),
+        ("failed", OutcomeKind::Failed, Completion::failed(json!({"refused": 2}), false)),
+        ("failed for now", OutcomeKind::FailedRetryable, Completion::failed(json!({"busy": 3}), true)),
+    ];
+    for (name, kind, completion) in ends {
+        let world = World::new();
+        run(async {
+            let session = world.client.create_session(NewSession::default()).await.unwrap();
+            let main = writer(&world, session.id, None).await;
+            main.append(event("before")).await.unwrap();
+            let new = NewStep::new("deploy", "deploy", json!({}));
+            let Begin::Run(step) = main.begin(&new).await.unwrap() else { panic!("{name}") };
+            // One fork is made while it is open, and one at the same place after it ended.
+            let early = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+            let ended = main.finish(&step, &completion).await.unwrap();
+            main.append(event("after")).await.unwrap();
+            let at = Some(step.position.seq);
+            let late = world.client.fork(session.id, ForkOptions { seq: at, ..Default::default() }).await.unwrap();
+            main.release().await.unwrap();
+            for fork in [early, late] {
+                assert_eq!(fork.at.seq, 2, "{name}");
+                assert_eq!(fork.in_doubt.len(), 1, "{name}");
+                assert_eq!((fork.in_doubt[0].id, fork.in_doubt[0].state), (step.id, State::InDoubt), "{name}");
+                let child = writer(&world, session.id, Some(fork.branch)).await;
+                let doubts = child.doubts().await.unwrap();
+                assert_eq!(doubts.len(), 1, "{name}");
+                let Begin::InDoubt(doubt) = child.begin(&new).await.unwrap() else { panic!("{name}: no doubt") };
+                for doubt in [&doubts[0], &doubt] {
+                    assert_eq!((doubt.step.id, doubt.recorded.len()), (step.id, 1), "{name}");
+                    let evidence = &doubt.recorded[0];
+                    assert_eq!((evidence.step, evidence.start), (step.id, step.position), "{name}");
+                    assert_eq!((evidence.kind, &evidence.output), (kind, &completion.output), "{name}");
+                }
+                // It is evidence and no outcome: the child's log has none until somebody settles the doubt.
+                let log = world.client.read(session.id, Some(fork.branch), ReadOptions::default()).await.unwrap();
+                let kinds: Vec<EntryKind> = log.all().await.unwrap().iter().map(|entry| entry.header.kind).collect();
+                assert_eq!(kinds, [EntryKind::MESSAGE, EntryKind::STEP_STARTED, EntryKind::STEPS_INHERITED], "{name}");
+            }
+            // After its end there is nothing to doubt.
+            let after = ForkOptions { seq: Some(ended.seq), ..Default::default() };
+            assert!(world.client.fork(session.id, after).await.unwrap().in_doubt.is_empty(), "{name}");
+            assert!(world.store.verify(false, None).await.unwrap().stale_views.is_empty(), "{name}");
+        });
+    }
 }
 
 #[test]
