@@ -37,5 +37,5 @@ pub use samite_model::{Observer, Progress};
 pub use samite_workspace::CollectOptions;
 pub use session::{NewSession, SessionInfo};
 pub use status::{BranchStatus, SessionStatus, StoreStatus};
-pub use step::{Begin, Completion, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord};
+pub use step::{Begin, Completion, Ended, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord};
 pub use writer::{Appended, NewEvent, Writer, WriterOptions};

@@ -38,10 +38,13 @@ pub struct SessionInfo {
 }
 
 impl Client {
-    /// Makes a session with one branch, which is current. When this returns, it is durable.
+    /// Makes a session with one branch, which is current. When this returns, it is durable. Made again with the same key,
+    /// name, parent and source, it is the first session as it is now; where the word of it got lost, it is looked whether
+    /// it is there.
     ///
     /// # Errors
-    /// `invalid` for a bad name or key; `conflict` (`session_key_exists`) when another session has the key.
+    /// `invalid` for a bad name or key; `conflict` (`session_key_exists`) when a session that was made otherwise has the
+    /// key; `unavailable` (`outcome_unknown`) when it cannot be told whether it was made.
     pub async fn create_session(&self, new: NewSession) -> Result<SessionInfo> {
         if let Some(name) = &new.name {
             limits::check_name("a session's name", name)?;
@@ -89,9 +92,25 @@ impl Client {
                     Some(key) => self.session_by_key(key).await?,
                     None => None,
                 };
+                if let Some(known) = known {
+                    let info = self.session(known).await?;
+                    let SessionCreated { name, parent, source, .. } = &info.created;
+                    if (name, parent, source) == (&created.name, &created.parent, &created.source) {
+                        return Ok(info);
+                    }
+                }
                 let known = known.map_or_else(|| "another session".to_owned(), |known| format!("session {known}"));
                 return Err(Error::conflict("session_key_exists", format!("{known} has this key"))
                     .hint("use that session, or another key"));
+            }
+            Err(error) if error.code() == "outcome_unknown" => {
+                let made = self.core.0.ledger.journal(control).await.is_ok_and(|journal| journal.is_some());
+                if !made {
+                    return Err(error.hint(match asked {
+                        Some(_) => "make it again with the same key: if it was made, that is the answer",
+                        None => "`samite session list` shows whether it was made; with a key, making it again is safe",
+                    }));
+                }
             }
             Err(error) => return Err(error),
         }

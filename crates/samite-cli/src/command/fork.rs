@@ -5,9 +5,10 @@ use crate::shape::ForkShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::payload::ForkReason;
-use samite::{Client, ForkOptions};
+use samite::workspace::{RestoreReport, Restored};
+use samite::{Client, ForkOptions, ForkReport};
 use samite_host::files;
-use samite_model::{Error, Position, Result};
+use samite_model::{Error, Position, Result, SessionId};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,13 +42,19 @@ pub(crate) struct Fork {
 impl Fork {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
+        let named = self.at.find(&client).await?;
         let found = self.at.find_position(&client).await?;
-        if let Some(directory) = &self.into {
+        let known = match &self.key {
+            Some(key) => client.branch_by_key(found.session, key).await?,
+            None => None,
+        };
+        if let (Some(directory), None) = (&self.into, known) {
             check_target(&client, found.position, directory).await?;
         }
         let options = ForkOptions {
-            branch: Some(found.branch),
-            seq: Some(found.position.seq),
+            // A fork that is asked for again is where it was, although the branch went on.
+            branch: if known.is_some() { named.branch } else { Some(found.branch) },
+            seq: if known.is_some() { named.seq } else { Some(found.position.seq) },
             reason: ForkReason::Fork,
             name: self.name,
             key: self.key,
@@ -56,19 +63,48 @@ impl Fork {
         let report = client.fork(found.session, options).await?;
         let restored = match &self.into {
             Some(directory) => {
-                let progress = surface.printer.progress("copying the workspace");
-                let restored = client.materialise(found.session, report.branch, directory).await;
-                drop(progress);
-                Some(restored.map_err(|error| {
-                    let reference = format!("{}:{}", found.session.short(), report.branch.short());
-                    error.hint(format!("the branch was made: {reference}; attach another directory to it"))
-                })?)
+                let reference = format!("{}:{}", found.session.short(), report.branch.short());
+                if let Some(restored) = made_before(&client, found.session, &report, directory, &reference).await? {
+                    Some(restored)
+                } else {
+                    let progress = surface.printer.progress("copying the workspace");
+                    let restored = client.materialise(found.session, report.branch, directory).await;
+                    drop(progress);
+                    Some(restored.map_err(|error| {
+                        error.hint(format!("the branch was made: {reference}; attach another directory to it"))
+                    })?)
+                }
             }
             None => None,
         };
         surface.printer.answer(&ForkShape::new(found.session, &report, false).with_workspace(restored.as_ref()))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The directory of a fork that was made before: it is not touched, since there may be work in it. None when the fork has
+/// no directory yet.
+async fn made_before(
+    client: &Client,
+    session: SessionId,
+    report: &ForkReport,
+    directory: &Path,
+    reference: &str,
+) -> Result<Option<Restored>> {
+    let Some(workspace) = client.workspace_of_branch(session, report.branch).await? else { return Ok(None) };
+    if files::exists(directory)? && files::canonical(directory)? == workspace.directory {
+        let from = client.checkpoint_at(report.at).await?;
+        return Ok(Some(Restored {
+            directory: workspace.directory,
+            target: from.tree.root,
+            from: from.position,
+            safety: None,
+            report: RestoreReport::default(),
+        }));
+    }
+    let at = workspace.directory.display();
+    Err(Error::conflict("workspace_in_use", format!("branch {reference} works in {at} already"))
+        .hint("name that directory, or fork with another key"))
 }
 
 /// Refuses what cannot work before a branch is made for it.

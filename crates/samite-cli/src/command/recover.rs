@@ -3,27 +3,27 @@
 use crate::printer::words::count;
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::{AssessmentShape, ChangeShape, SettlementShape, TreeShape, show_paths};
+use crate::shape::{AssessmentShape, ChangeShape, ErrorShape, PositionShape, SettlementShape, TreeShape, show_paths};
 use crate::surface::{Access, Surface, site};
 use clap::Args;
 use samite::fingerprint::{Difference, StateFile};
 use samite::recover::{Drift, RecoverOptions, RecoveredStep, Recovery};
-use samite_model::{Error, Position, Result};
+use samite_model::{Error, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 
 /// Find out where a session stands after a crash, settle what can be settled, and say what is needed to resume
 ///
 /// Steps in doubt are looked at, each by the effect that it declared: what still runs is ended first. Those that only
-/// a person can decide are listed with what was seen. Then follow how the workspace differs from its last tree and by
-/// which step, how the environment differs from that at the last checkpoint, and the state files that agents keep
+/// a person can decide are listed with what was seen. Then follow how the workspace differs from its last tree after that
+/// (with --plan: now) and by which step, or one of which steps, how the environment differs from that at the last checkpoint, and the state files that agents keep
 /// (progress.md, plan.md, journal.md). It works when the workspace is gone.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   samite recover 3f2a
   samite recover 3f2a --plan
-  samite recover 3f2a --json | jq '{head: .position.seq, clear}'")]
+  samite recover 3f2a --json | jq '{seq, clear}'")]
 pub(crate) struct Recover {
     /// The session: SESSION or SESSION:BRANCH
     session: Reference,
@@ -35,7 +35,9 @@ pub(crate) struct Recover {
 #[derive(Serialize)]
 struct Recovered {
     session: String,
-    position: Position,
+    /// The last durable position.
+    #[serde(flatten)]
+    position: PositionShape,
     epoch: u64,
     /// Whether nothing is left for a person to decide, or to wait for.
     clear: bool,
@@ -52,7 +54,7 @@ struct StepSettled {
     settlement: Option<SettlementShape>,
     /// Why it could not be looked at or settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    error: Option<ErrorShape>,
 }
 
 #[derive(Serialize)]
@@ -63,7 +65,22 @@ struct Workspace {
     last: Option<TreeShape>,
     drift: Vec<DriftShape>,
     environment: Vec<Difference>,
-    state_files: Vec<StateFile>,
+    state_files: Vec<StateFileShape>,
+}
+
+/// A file in which an agent keeps where it stands.
+#[derive(Serialize)]
+struct StateFileShape {
+    name: String,
+    text: String,
+    bytes: u64,
+    cut: bool,
+}
+
+impl StateFileShape {
+    fn new(file: StateFile) -> Self {
+        Self { name: file.name, text: file.text, bytes: file.size, cut: file.cut }
+    }
 }
 
 #[derive(Serialize)]
@@ -71,17 +88,32 @@ struct DriftShape {
     #[serde(flatten)]
     change: ChangeShape,
     step: Option<String>,
+    /// The steps of which one may have changed it, when it cannot be told.
+    one_of: Vec<String>,
     #[serde(skip)]
     words: String,
 }
 
+/// So many steps a person is named of which one may have changed a path.
+const NAMED: usize = 4;
+
 impl DriftShape {
     fn new(drift: &Drift) -> Self {
-        let by = drift.step.as_ref().map_or_else(String::new, |step| format!("  (step {step})"));
+        let by = match (&drift.step, drift.one_of.as_slice()) {
+            (Some(step), _) => format!("  (step {step})"),
+            (None, []) => String::new(),
+            (None, [only]) => format!("  (perhaps step {only})"),
+            (None, several) => {
+                let named = several.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let more = if several.len() > NAMED { ", …" } else { "" };
+                format!("  (one of: {named}{more})")
+            }
+        };
         Self {
             words: format!("{}  {}{by}", ChangeShape::letter(drift.kind), drift.path),
             change: ChangeShape::new(drift.path.clone(), drift.kind),
             step: drift.step.clone(),
+            one_of: drift.one_of.clone(),
         }
     }
 }
@@ -92,11 +124,11 @@ impl Recovered {
         let step = |step: &RecoveredStep| StepSettled {
             assessment: AssessmentShape::new(&step.assessment),
             settlement: step.settlement.as_ref().map(SettlementShape::new),
-            error: step.error.as_ref().map(ToString::to_string),
+            error: step.error.as_ref().map(ErrorShape::new),
         };
         Self {
             session: recovery.session.to_string(),
-            position: recovery.position,
+            position: recovery.position.into(),
             epoch: recovery.epoch,
             clear,
             steps: recovery.steps.iter().map(step).collect(),
@@ -107,7 +139,7 @@ impl Recovered {
                 last: report.last.as_ref().map(TreeShape::new),
                 drift: report.drift.iter().map(DriftShape::new).collect(),
                 environment: report.environment,
-                state_files: report.state_files,
+                state_files: report.state_files.into_iter().map(StateFileShape::new).collect(),
             }),
             plan,
         }
@@ -118,7 +150,7 @@ impl Answer for Recovered {
     fn show(&self, page: &mut Page) {
         page.facts(&[
             ("session", self.session.clone()),
-            ("durable up to", format!("seq {} of branch {}", self.position.seq, self.position.journal)),
+            ("durable up to", format!("seq {} of branch {}", self.position.seq, self.position.branch)),
         ]);
         if self.steps.is_empty() {
             page.line("no step is in doubt");
@@ -131,7 +163,7 @@ impl Answer for Recovered {
                     settlement.show(page);
                 }
                 if let Some(error) = &step.error {
-                    page.styled(Style::Care, format!("    it could not be recovered: {error}"));
+                    page.styled(Style::Care, format!("    it could not be recovered: {}", error.message));
                 }
             }
         }

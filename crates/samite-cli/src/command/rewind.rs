@@ -61,7 +61,14 @@ impl Rewind {
         let progress = surface.printer.progress("going back");
         let (report, restored) = client.rewind(found.session, options, surface.writer_options()?, &request).await?;
         drop(progress);
-        surface.printer.answer(&ForkShape::new(found.session, &report, true).with_workspace(restored.as_ref()))?;
+        let mut shape = ForkShape::new(found.session, &report, true).with_workspace(restored.as_ref());
+        if restored.is_none() {
+            let workspace = client.workspace_of_branch(found.session, report.branch).await?;
+            if let Some(workspace) = workspace.filter(|workspace| !workspace.directory.exists()) {
+                shape = shape.with_workspace_gone(&workspace.directory);
+            }
+        }
+        surface.printer.answer(&shape)?;
         Ok(ExitCode::SUCCESS)
     }
 

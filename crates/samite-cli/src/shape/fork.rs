@@ -1,12 +1,13 @@
 //! What a fork or rewind did, as an answer.
 
-use super::{RestoredShape, StepShape};
+use super::{PositionShape, RestoredShape, StepShape};
 use crate::printer::words::{count, day, rfc3339};
 use crate::printer::{Answer, Page, Style};
 use samite::workspace::Restored;
 use samite::{ForkReport, LeftBehind};
-use samite_model::{Position, SessionId};
+use samite_model::SessionId;
 use serde::Serialize;
+use std::path::Path;
 
 /// What a fork or rewind did.
 #[derive(Debug, Serialize)]
@@ -14,13 +15,16 @@ pub(crate) struct ForkShape {
     /// The new branch.
     pub(crate) id: String,
     pub(crate) session: String,
-    pub(crate) at: Position,
+    pub(crate) at: PositionShape,
     pub(crate) previous: String,
     pub(crate) rewound: bool,
     pub(crate) left_behind: Vec<LeftBehindShape>,
     pub(crate) in_doubt: Vec<StepShape>,
     pub(crate) trees_until: Option<String>,
     pub(crate) workspace: Option<RestoredShape>,
+    /// The workspace's directory, when it is gone, so that nothing could be put back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) workspace_gone: Option<String>,
     #[serde(skip)]
     until: Option<i64>,
 }
@@ -40,13 +44,14 @@ impl ForkShape {
         Self {
             id: report.branch.to_string(),
             session: session.to_string(),
-            at: report.at,
+            at: report.at.into(),
             previous: report.previous.to_string(),
             rewound,
             left_behind: report.left_behind.iter().map(left).collect(),
             in_doubt: report.in_doubt.iter().map(StepShape::new).collect(),
             trees_until: report.trees_until.map(rfc3339),
             workspace: None,
+            workspace_gone: None,
             until: report.trees_until,
         }
     }
@@ -56,21 +61,32 @@ impl ForkShape {
         self.workspace = restored.map(RestoredShape::new);
         self
     }
+
+    /// The shape of a report where the workspace's directory is gone.
+    pub(crate) fn with_workspace_gone(mut self, directory: &Path) -> Self {
+        self.workspace_gone = Some(directory.display().to_string());
+        self
+    }
 }
 
 impl Answer for ForkShape {
     fn show(&self, page: &mut Page) {
         let short = |id: &str| id.chars().take(12).collect::<String>();
         let does = if self.rewound { "is current now, and goes on after" } else { "goes on after" };
-        let at = format!(" {does} seq {} of branch {}", self.at.seq, short(&self.at.journal.to_string()));
+        let at = format!(" {does} seq {} of branch {}", self.at.seq, self.at.short());
         page.spans(&[(Style::Plain, "branch "), (Style::Strong, &self.id), (Style::Plain, &at)]);
         if let Some(workspace) = &self.workspace {
             workspace.show(page);
         }
+        if let Some(gone) = &self.workspace_gone {
+            page.styled(Style::Care, format!("its workspace {gone} is gone, so no file was put back"));
+            page.line("make the directory again, then: samite workspace restore SESSION --force");
+        }
         if let Some(until) = self.until {
             let whose = if self.rewound { &self.previous } else { &self.id };
             page.line(format!(
-                "branch {} keeps its workspace trees until {} and its log for good; `samite branch keep` keeps both",
+                "branch {} keeps its workspace trees until {}, or 30 days after its last entry, and its log for good; \
+                 `samite branch keep` keeps both",
                 short(whose),
                 day(until)
             ));

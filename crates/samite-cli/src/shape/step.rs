@@ -1,10 +1,10 @@
 //! A step as an answer.
 
+use super::PositionShape;
 use crate::printer::words::{duration, rfc3339, time};
 use crate::printer::{Column, Table};
 use samite::StepRecord;
 use samite::payload::SettledBy;
-use samite_model::Position;
 use samite_model::step::{Effect, OutcomeKind, Probe, State};
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +22,9 @@ pub(crate) struct StepShape {
     pub(crate) state: State,
     pub(crate) attempt: u32,
     pub(crate) idempotency_key: String,
-    pub(crate) start: Position,
+    /// Where it started.
+    #[serde(flatten)]
+    pub(crate) start: PositionShape,
     pub(crate) started: String,
     pub(crate) outcome: Option<OutcomeShape>,
     #[serde(skip)]
@@ -34,7 +36,8 @@ pub(crate) struct StepShape {
 pub(crate) struct OutcomeShape {
     pub(crate) kind: OutcomeKind,
     pub(crate) output: Value,
-    pub(crate) position: Position,
+    #[serde(flatten)]
+    pub(crate) position: PositionShape,
     pub(crate) settled_by: Option<SettledBy>,
     pub(crate) abandoned: bool,
     pub(crate) duration_ns: Option<u64>,
@@ -46,7 +49,7 @@ impl OutcomeShape {
         Self {
             kind: outcome.kind,
             output: outcome.output.clone(),
-            position: outcome.position,
+            position: outcome.position.into(),
             settled_by: outcome.settled,
             abandoned: outcome.abandoned,
             duration_ns: outcome.duration,
@@ -69,7 +72,7 @@ impl StepShape {
             state: step.state,
             attempt: started.attempt,
             idempotency_key: started.idempotency_key.clone(),
-            start: step.start,
+            start: step.start.into(),
             started: rfc3339(step.started_at),
             outcome: step.outcome.as_ref().map(OutcomeShape::new),
             started_at: step.started_at,
@@ -78,7 +81,9 @@ impl StepShape {
 
     /// Where it stands, in words.
     pub(crate) fn state(&self) -> &'static str {
+        let not_run = self.outcome.as_ref().is_some_and(|outcome| outcome.output.get("not_run").is_some());
         match self.state {
+            State::Failed if not_run => "not run",
             State::Absent => "absent",
             State::Started => "running",
             State::InDoubt => "IN DOUBT",

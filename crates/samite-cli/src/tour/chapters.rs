@@ -142,7 +142,10 @@ fn recover(stage: &mut Stage, scene: &Scene) -> Result<()> {
         "the probe settled the doubt: the repository was looked at",
         text(&commit, "/state") == "completed" && text(&commit, "/outcome/settled_by") == "probe",
     )?;
-    stage.check("nothing is in doubt any more", steps.iter().all(|step| text(step, "/state") == "completed"))
+    stage.check(
+        "nothing is in doubt any more",
+        steps.iter().all(|step| !matches!(text(step, "/state").as_str(), "started" | "in_doubt")),
+    )
 }
 
 fn forks(stage: &mut Stage, scene: &Scene) -> Result<()> {
@@ -186,7 +189,7 @@ fn rewind(stage: &mut Stage, scene: &Scene) -> Result<()> {
     stage.chapter("Back to the beginning. What happened outside cannot be taken back, and is listed")?;
     let mine = scene.repository.join("mine.txt");
     samite_host::files::write_atomic(&mine, b"A file of yours that no checkpoint has.\n", 0o644)?;
-    let was = text(&stage.ask(&["session", "show", &scene.session])?, "/current");
+    let was = text(&stage.ask(&["session", "show", &scene.session])?, "/branch");
     let said = stage.run(&["rewind", &format!("{}@{}", scene.session, scene.beginning)])?;
     stage.check(
         "the push is named as an effect that stays",

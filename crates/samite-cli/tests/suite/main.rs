@@ -13,12 +13,15 @@ mod bad_input;
 mod documents;
 mod errors;
 mod help;
+mod interrupts;
 mod journals;
 #[path = "../../../samite/tests/suite/mount.rs"]
 mod mount;
+mod other_steps;
 mod readme;
 mod refusals;
 mod steps;
 mod support;
 mod tour;
+mod undoing;
 mod workspaces;

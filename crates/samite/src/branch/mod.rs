@@ -10,12 +10,13 @@ use crate::session::branches_of;
 use crate::step::StepRecord;
 use crate::views::register;
 use samite_ledger::{JournalState, JournalStatus, Read};
-use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
+use samite_model::{BranchId, EntryKind, Error, Header, JournalId, Position, Result, SessionId};
 use std::collections::{HashMap, HashSet};
 
 pub use fork::ForkOptions;
 
-/// How long a branch that is not current keeps its workspace trees: 30 days, in nanoseconds.
+/// How long a branch that is not current keeps its workspace trees after it was left, or after its last entry, whichever is
+/// later, unless something else is said: 30 days, in nanoseconds.
 pub const DEFAULT_TREES_KEPT: i64 = 30 * 24 * 3600 * 1_000_000_000;
 
 /// How long a branch's workspace trees are kept. Its log always is.
@@ -173,6 +174,11 @@ impl Core {
         Ok(forks)
     }
 
+    /// Where a fork left its parent, as its session's control journal has it.
+    async fn forked_at(&self, control: &JournalState, branch: BranchId) -> Result<Option<Position>> {
+        Ok(self.forks(control).await?.remove(&branch).map(|(fork, _)| fork.at))
+    }
+
     /// How long the branches of a session keep their trees; one that is not named keeps them for ever.
     pub(crate) async fn lifetimes(&self, control: &JournalState) -> Result<HashMap<BranchId, Lifetime>> {
         // A fork's first lifetime is in its entry; registers hold what was said later.
@@ -183,18 +189,47 @@ impl Core {
             .map(|(branch, (fork, _))| (branch, fork.trees_until.map_or(Lifetime::Kept, Lifetime::TreesUntil)))
             .collect();
         let (_, registers) = self.0.ledger.registers(control.id).await?;
+        let kinds = vec![EntryKind::BRANCH_LIFETIME];
+        let read = Read { kinds, payloads: false, ..Read::range(control.id, 1, control.head) };
+        let said: HashSet<u64> = self.0.ledger.read(read).await?.iter().map(|entry| entry.seq).collect();
         let mut current = None;
+        // A lifetime that somebody set holds as it is.
+        let mut set = HashSet::new();
         for entry in &registers {
             match entry.kind {
                 register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
                 register::LIFETIME => {
                     let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
-                    lifetimes.insert(JournalId(entry.hash), until.map_or(Lifetime::Kept, Lifetime::TreesUntil));
+                    let branch = JournalId(entry.hash);
+                    lifetimes.insert(branch, until.map_or(Lifetime::Kept, Lifetime::TreesUntil));
+                    if said.contains(&entry.seq) {
+                        set.insert(branch);
+                    }
                 }
                 _ => {}
             }
         }
+        for (branch, lifetime) in lifetimes.iter_mut().filter(|(branch, _)| !set.contains(branch)) {
+            if let Lifetime::TreesUntil(until) = lifetime
+                && let Some(last) = self.last_written(*branch).await?
+            {
+                *until = (*until).max(last.saturating_add(DEFAULT_TREES_KEPT));
+            }
+        }
         lifetimes.extend(current.map(|branch| (branch, Lifetime::Current)));
         Ok(lifetimes)
+    }
+
+    /// When a branch got its last own entry, in nanoseconds since 1970; none when it has none.
+    async fn last_written(&self, branch: BranchId) -> Result<Option<i64>> {
+        let Some(state) = self.0.ledger.journal(branch).await? else { return Ok(None) };
+        if state.head <= state.parent.map_or(0, |parent| parent.seq) {
+            return Ok(None);
+        }
+        let read = Read { payloads: false, ..Read::range(branch, state.head, state.head) };
+        match self.0.ledger.read(read).await?.first() {
+            Some(last) => Ok(Some(Header::decode(&last.header)?.time)),
+            None => Ok(None),
+        }
     }
 }

@@ -3,14 +3,18 @@
 use super::{Assessment, Settlement, Site};
 use crate::client::Client;
 use crate::fingerprint::{self, Difference, Fingerprint, StateFile};
+use crate::payload::StepStarted;
 use crate::step::InDoubt;
+use crate::views::{OpenStep, register};
 use crate::workspace::{ChangeKind, RecordedTree, WorkspaceInfo};
 use crate::writer::{Writer, WriterOptions};
 use samite_host::files;
 use samite_model::recovery::{Ask, Decision};
+use samite_model::step::Effect;
 use samite_model::tree::diff;
 use samite_model::{BranchId, Error, Position, Result, SessionId};
 use samite_workspace::{Tree, scan};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// How to recover.
@@ -42,9 +46,55 @@ pub struct Drift {
     pub path: String,
     /// How it differs.
     pub kind: ChangeKind,
-    /// The key of the step that it is attributed to: the only contained one that ran since the last tree and may
-    /// touch it.
+    /// The key of the step that it is attributed to: the only one that ran since the last tree, when that is a contained
+    /// one and may touch it.
     pub step: Option<String>,
+    /// The keys of the steps of which one may have changed it, when it cannot be told: those that ran since the last tree,
+    /// but for contained ones of other paths. The latest come first, and at most [`Drift::NAMED`] are named.
+    pub one_of: Vec<String>,
+}
+
+impl Drift {
+    /// So many steps are named at most of which one may have changed a path.
+    pub const NAMED: usize = 16;
+
+    fn new(path: String, kind: ChangeKind, steps: &[Suspect]) -> Self {
+        let mut may = steps.iter().filter(|step| step.may_touch(&path));
+        let (step, one_of) = match (may.next(), may.next()) {
+            (None, _) => (None, Vec::new()),
+            (Some(Suspect { key, within: Some(_) }), None) => (Some(key.clone()), Vec::new()),
+            (Some(only), None) => (None, vec![only.key.clone()]),
+            (Some(first), Some(second)) => {
+                let all = [first, second].into_iter().chain(may);
+                (None, all.map(|step| step.key.clone()).take(Self::NAMED).collect())
+            }
+        };
+        Self { path, kind, step, one_of }
+    }
+}
+
+/// A step that may have changed the workspace since its last tree.
+struct Suspect {
+    key: String,
+    /// The paths that it keeps to, when it is contained; none of them means all.
+    within: Option<Vec<String>>,
+}
+
+impl Suspect {
+    fn new(started: StepStarted) -> Self {
+        let within = match started.effect {
+            Effect::Contained { within } => Some(within),
+            _ => None,
+        };
+        Self { key: started.key, within }
+    }
+
+    fn may_touch(&self, path: &str) -> bool {
+        match &self.within {
+            Some(within) => within.is_empty() || within.iter().any(|inside| is_within(path, inside)),
+            None => true,
+        }
+    }
 }
 
 /// The workspace at recovery.
@@ -56,7 +106,7 @@ pub struct WorkspaceReport {
     pub exists: bool,
     /// The last tree.
     pub last: Option<RecordedTree>,
-    /// What differs from it.
+    /// What differs from it, after what could be settled was: with [`RecoverOptions::plan`], before.
     pub drift: Vec<Drift>,
     /// How the environment differs from that at the last checkpoint.
     pub environment: Vec<Difference>,
@@ -104,12 +154,12 @@ impl Client {
         let branch = self.or_current(session, options.branch).await?;
         let writer = self.writer(session, Some(branch), options.writer).await?;
         let recovered = async {
-            // Drift is what was there before anything is put back.
-            let workspace = self.workspace_report(session, branch).await?;
             let mut steps = Vec::new();
             for doubt in writer.doubts().await? {
                 steps.push(writer.recover_step(doubt, options.plan, site).await);
             }
+            // A harness goes on from what is there now; what was put back is told with each step.
+            let workspace = self.workspace_report(session, branch).await?;
             let position = self.head(session, branch).await?;
             Ok(Recovery { session, position, epoch: writer.epoch(), steps, workspace })
         }
@@ -151,33 +201,32 @@ impl Client {
                 let options = self.core.scan_options(report.workspace.id, directory)?;
                 let now = scan(&store, directory, owner, &options)?.listing();
                 let changes = diff(&Tree::new(&store, owner, last.tree.root).listing()?, &now);
-                let steps = self.contained_since(last.position, head).await?;
-                for change in changes {
-                    let path = change.path.to_string();
-                    let mut may = steps.iter().filter(|(_, within)| {
-                        within.is_empty() || within.iter().any(|inside| is_within(&path, inside))
-                    });
-                    let step = match (may.next(), may.next()) {
-                        (Some((key, _)), None) => Some(key.clone()),
-                        _ => None,
-                    };
-                    report.drift.push(Drift { path, kind: change.kind, step });
-                }
+                let steps = self.suspects(last.position, head).await?;
+                let drift = changes.into_iter().map(|change| Drift::new(change.path.to_string(), change.kind, &steps));
+                report.drift = drift.collect();
             }
         }
         Ok(Some(report))
     }
 
-    /// The steps that may have touched the workspace since a tree: key and paths.
-    async fn contained_since(&self, tree: Position, head: Position) -> Result<Vec<(String, Vec<String>)>> {
-        let steps = self.steps_between(head, tree.seq).await?;
-        Ok(steps
+    /// The steps that may have touched the workspace since a tree, latest first: those that started since, and those that
+    /// are open. Each key once.
+    async fn suspects(&self, tree: Position, head: Position) -> Result<Vec<Suspect>> {
+        let mut suspects: Vec<Suspect> = self
+            .steps_between(head, tree.seq)
+            .await?
             .into_iter()
-            .filter_map(|step| match step.started.effect {
-                samite_model::step::Effect::Contained { within } => Some((step.started.key, within)),
-                _ => None,
-            })
-            .collect())
+            .rev()
+            .map(|step| Suspect::new(step.started))
+            .collect();
+        let (_, registers) = self.core.0.ledger.registers(head.journal).await?;
+        for entry in registers.iter().rev().filter(|entry| entry.kind == register::OPEN_STEP) {
+            let start = OpenStep::decode(head.journal, entry)?.start;
+            suspects.push(Suspect::new(self.core.entry_at(start).await?.json()?));
+        }
+        let mut seen = HashSet::new();
+        suspects.retain(|suspect| seen.insert(suspect.key.clone()));
+        Ok(suspects)
     }
 }
 
@@ -202,4 +251,32 @@ impl Writer {
 fn is_within(path: &str, directory: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path == directory || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suspect(key: &str, within: Option<&[&str]>) -> Suspect {
+        let within = within.map(|paths| paths.iter().map(ToString::to_string).collect());
+        Suspect { key: key.to_owned(), within }
+    }
+
+    #[test]
+    fn drift_is_a_steps_only_where_that_can_be_told() {
+        let everywhere: Option<&[&str]> = Some(&[]);
+        let table: [(Vec<Suspect>, Option<&str>, &[&str]); 6] = [
+            (vec![], None, &[]),
+            (vec![suspect("a", everywhere)], Some("a"), &[]),
+            (vec![suspect("a", Some(&["src/"])), suspect("b", Some(&["docs"]))], Some("a"), &[]),
+            (vec![suspect("a", everywhere), suspect("b", Some(&["src"]))], None, &["a", "b"]),
+            (vec![suspect("a", everywhere), suspect("push", None)], None, &["a", "push"]),
+            (vec![suspect("push", None), suspect("b", Some(&["srcs"]))], None, &["push"]),
+        ];
+        for (number, (steps, step, one_of)) in table.into_iter().enumerate() {
+            let drift = Drift::new("src/main.c".to_owned(), ChangeKind::Content, &steps);
+            assert_eq!(drift.step.as_deref(), step, "{number}");
+            assert_eq!(drift.one_of, one_of, "{number}");
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::assess::forget_life;
 use super::{Assessment, Site};
-use crate::step::{Outcome, Settled};
-use crate::workspace::RESTORE;
+use crate::step::{Outcome, Refused, Settled};
+use crate::workspace::{RESTORE, Taken};
 use crate::writer::Writer;
 use samite_model::Result;
 use samite_model::recovery::Decision;
@@ -33,6 +33,17 @@ impl Writer {
     /// # Errors
     /// As [`Writer::resolve`]; `conflict` when the workspace changed since it was assessed.
     pub async fn settle(&self, assessment: &Assessment, site: &Site) -> Result<Settlement> {
+        self.settle_refusing(assessment, site, None).await
+    }
+
+    /// The same for a call that the doubt stands in the way of: when the step turns out to have happened, the call is
+    /// refused in the same commit, since it may be the same act.
+    pub(crate) async fn settle_refusing(
+        &self,
+        assessment: &Assessment,
+        site: &Site,
+        refused: Option<&Refused>,
+    ) -> Result<Settlement> {
         let step = &assessment.doubt.step;
         let mut settlement = Settlement {
             key: step.started.key.clone(),
@@ -45,7 +56,7 @@ impl Writer {
         match assessment.decision {
             Decision::Completed => {
                 let resolution = assessment.happened();
-                let position = self.resolve(step.id, &resolution).await?;
+                let position = self.resolve_beside(step.id, &resolution, None, refused).await?;
                 let Settled::Happened(output) = resolution.what else { return Ok(settlement) };
                 settlement.outcome = Some(Outcome {
                     kind: OutcomeKind::Completed,
@@ -76,7 +87,11 @@ impl Writer {
             }
             Decision::PutBackAndRunAgain => {
                 settlement.put_back = self.put_back(step).await?;
-                self.resolve(step.id, &assessment.did_not()).await?;
+                // What is there now is as much the session's doing as the tree that it was put back to.
+                let label = format!("after putting back step {}", step.started.key);
+                let did_not = assessment.did_not();
+                let record = async |tree: Option<&Taken>| self.resolve_beside(step.id, &did_not, tree, None).await;
+                self.with_tree(label, step.started.tree, record).await?;
             }
             Decision::Probe | Decision::Wait { .. } | Decision::Busy | Decision::Ask { .. } => {
                 settlement.decided = false;

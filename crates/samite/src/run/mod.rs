@@ -1,22 +1,29 @@
 //! `step run`: any command as a step that is safe to repeat.
 
+mod interrupt;
+mod output;
+mod tool;
+
+pub use interrupt::{Interrupt, Interrupted, OnStart};
+pub use output::{Captured, CommandOutput};
+pub use tool::tool_of;
+
 use crate::client::Client;
 use crate::probe;
 use crate::recover::{Assessment, Settlement, Site, forget_life, process_value};
-use crate::step::{Begin, Completion, NewStep, Outcome, StepHandle, StepRecord};
+use crate::step::{Begin, Completion, NewStep, Outcome, Refused, StepHandle, StepRecord, refused_for};
 use crate::writer::{NewEvent, Writer, WriterOptions};
 use data_encoding::BASE64;
+use interrupt::Signalled;
 use samite_host::files;
-use samite_host::supervise::{Capture, End, Exit, Finished, Output, Stopper, SuperviseOptions, Supervised, spawn};
-use samite_model::step::{Effect, OutcomeKind, Probe};
+use samite_host::supervise::{Capture, End, Exit, Finished, Output, SuperviseOptions, Supervised, spawn};
+use samite_model::step::{Effect, OutcomeKind, Probe, State};
 use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 /// An output's bytes that are kept at most: 1 GiB.
@@ -35,20 +42,13 @@ pub struct RunStep {
     pub program: PathBuf,
     /// Pass its output on while it comes.
     pub echo: bool,
-    /// A non-zero exit may run again.
+    /// A non-zero exit may run again; and a step that failed for good before does run again.
     pub retry: bool,
-    /// Is handed what stops the command, once it runs.
+    /// It is another act than a step in doubt that turned out to have happened, or for whose sake it was not run before
+    /// ([`Ran::Other`]): run it.
+    pub anyway: bool,
+    /// Is handed what interrupts the command, once it runs.
     pub on_start: Option<OnStart>,
-}
-
-/// Takes what stops a running command: its end is then recorded like any other.
-#[derive(Clone)]
-pub struct OnStart(pub Arc<dyn Fn(Stopper) + Send + Sync>);
-
-impl std::fmt::Debug for OnStart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OnStart")
-    }
 }
 
 /// What came of it.
@@ -63,75 +63,23 @@ pub enum Ran {
         /// How a doubt about it was settled on the way.
         settled: Option<Box<Settlement>>,
     },
-    /// Another step on the same tool or resource was in doubt, and turned out to have happened: this is its outcome. The
-    /// command was not run, because it may be the same act in other words.
+    /// The command was not run. Another step on the same tool or resource was in doubt and turned out to have happened, so
+    /// the command may be the same act in other words, and this is the outcome of that other step. The same call gets the
+    /// same answer, also after a crash, until its caller says that it is another act ([`RunStep::anyway`]).
     Other {
-        /// What was settled.
-        settlement: Box<Settlement>,
-        /// Its outcome.
+        /// The key of the other step.
+        key: String,
+        /// What was settled, when it was this call that settled it.
+        settlement: Option<Box<Settlement>>,
+        /// The outcome of the other step.
         outcome: Outcome,
     },
+    /// It was interrupted.
+    Interrupted(Box<Interrupted>),
     /// Somebody is at it.
     Busy(Box<StepRecord>),
     /// A person must decide, or it is too early to tell.
     InDoubt(Box<Assessment>),
-}
-
-/// What a supervised command put out, as an outcome's output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandOutput {
-    /// Its exit status.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<i32>,
-    /// The signal that ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
-    /// Its standard output.
-    pub stdout: Captured,
-    /// Its standard error.
-    pub stderr: Captured,
-}
-
-/// One output of a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Captured {
-    /// The beginning, when it is UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// The beginning in base64, when it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base64: Option<String>,
-    /// The end in base64, when the middle is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<String>,
-    /// The seq of the event that holds the whole of it, when it is longer than what stands here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entry: Option<u64>,
-    /// How many bytes it had.
-    pub bytes: u64,
-}
-
-impl Captured {
-    fn new(output: &Output, entry: Option<u64>) -> Self {
-        let (first, end) = match output.whole() {
-            Some(whole) => (whole, None),
-            None => (output.first.clone(), Some(BASE64.encode(&output.last))),
-        };
-        let (text, base64) = match String::from_utf8(first) {
-            Ok(text) => (Some(text), None),
-            Err(error) => (None, Some(BASE64.encode(error.as_bytes()))),
-        };
-        Self { text, base64, end, entry, bytes: output.total }
-    }
-
-    /// The bytes that were kept of its beginning.
-    pub fn bytes(&self) -> Vec<u8> {
-        match (&self.text, &self.base64) {
-            (Some(text), _) => text.clone().into_bytes(),
-            (None, Some(base64)) => BASE64.decode(base64.as_bytes()).unwrap_or_default(),
-            (None, None) => Vec::new(),
-        }
-    }
 }
 
 /// The command as a step's input: text where it is UTF-8, else bytes in base64.
@@ -191,53 +139,104 @@ impl Client {
 impl Writer {
     async fn run(&self, run: &RunStep, site: &Site) -> Result<Ran> {
         let mut settled: Option<Box<Settlement>> = None;
+        let mut asked = run.step.clone();
         // Each round settles one doubt; a doubt that cannot be settled ends the loop.
         for _ in 0..64 {
-            let (begun, supervised) = self.begin_supervised(run, site).await?;
+            let (begun, supervised) = self.begin_supervised(run, &mut asked, site).await?;
             let doubt = match (begun, supervised) {
                 (Begin::Run(handle), Some(supervised)) => {
-                    let outcome = self.carry_out(&handle, supervised, run, site).await?;
-                    return Ok(Ran::Ended { outcome, replayed: false, settled });
+                    return Ok(match self.carry_out(&handle, &asked, supervised, run, site).await? {
+                        Carried::Ended(outcome) => Ran::Ended { outcome, replayed: false, settled },
+                        Carried::Interrupted(interrupted) => Ran::Interrupted(interrupted),
+                    });
                 }
                 (Begin::Run(handle), None) => {
                     // The key had an outcome a moment ago; nothing was started.
                     self.fail(&handle, json!("not started"), true).await?;
                     continue;
                 }
-                (Begin::Replay(outcome), _) => return Ok(Ran::Ended { outcome, replayed: true, settled }),
+                (Begin::Replay(outcome), _) => {
+                    return match refused_for(&outcome) {
+                        Some(other) => self.other(other.to_owned(), outcome).await,
+                        None => Ok(Ran::Ended { outcome, replayed: true, settled }),
+                    };
+                }
                 (Begin::Busy(record), _) => return Ok(Ran::Busy(record)),
                 (Begin::InDoubt(doubt), _) => doubt,
             };
             let assessment = self.assess(&doubt, site).await?;
-            let settlement = self.settle(&assessment, site).await?;
+            let refused = (!doubt.same_key && !run.anyway && self.refusal(&asked.key).await?.is_none())
+                .then(|| Refused::new(asked.clone(), &doubt.step));
+            let settlement = self.settle_refusing(&assessment, site, refused.as_ref()).await?;
             if !settlement.decided {
+                // Whoever decides may say that it happened.
+                if let Some(refused) = &refused {
+                    self.refuse(refused).await?;
+                }
                 return Ok(Ran::InDoubt(Box::new(assessment)));
             }
             if settlement.run_again {
                 // Only its own key may run it again: that is what the outside knows it by.
-                let again = self.run_again_supervised(&assessment, run, site).await?;
-                let Some(outcome) = again else { return Ok(Ran::InDoubt(Box::new(assessment))) };
-                let settlement = Box::new(settlement);
-                return Ok(if doubt.same_key {
-                    Ran::Ended { outcome, replayed: false, settled: Some(settlement) }
-                } else {
-                    Ran::Other { settlement, outcome }
-                });
+                let again = self.run_again_supervised(&assessment, run, site, refused.as_ref()).await?;
+                let settlement = Some(Box::new(settlement));
+                match again {
+                    None => return Ok(Ran::InDoubt(Box::new(assessment))),
+                    Some(Carried::Interrupted(interrupted)) => return Ok(Ran::Interrupted(interrupted)),
+                    Some(Carried::Ended(outcome)) if doubt.same_key => {
+                        return Ok(Ran::Ended { outcome, replayed: false, settled: settlement });
+                    }
+                    Some(Carried::Ended(outcome)) if !run.anyway => {
+                        return Ok(Ran::Other { key: doubt.step.started.key.clone(), settlement, outcome });
+                    }
+                    Some(Carried::Ended(_)) => settled = settlement,
+                }
+                continue;
             }
-            if let (Some(outcome), false) = (settlement.outcome.clone(), doubt.same_key) {
-                return Ok(Ran::Other { settlement: Box::new(settlement), outcome });
+            if let (Some(outcome), false, false) = (settlement.outcome.clone(), doubt.same_key, run.anyway) {
+                let settlement = Some(Box::new(settlement));
+                return Ok(Ran::Other { key: doubt.step.started.key.clone(), settlement, outcome });
             }
             settled = Some(Box::new(settlement));
         }
         Err(Error::conflict("steps_contended", "doubts keep appearing").hint("run `samite recover SESSION`"))
     }
 
+    /// The answer to a call that was refused before: where the step stands that it may be.
+    async fn other(&self, key: String, refused: Outcome) -> Result<Ran> {
+        let outcome = self.outcome_of_key(&key).await?;
+        if outcome.is_none() {
+            let (_, open) = self.open_steps(true).await?;
+            let hashes = self.hashes("step-key", key.as_bytes())?;
+            if let Some(step) = open.iter().find(|step| hashes.contains(&step.key)) {
+                return Ok(Ran::Busy(Box::new(self.record(step.start, State::Started).await?)));
+            }
+        }
+        Ok(Ran::Other { key, settlement: None, outcome: outcome.unwrap_or(refused) })
+    }
+
     /// Begins the step with its supervisor waiting, so that its processes are durable before it starts. A key that has
-    /// an outcome needs no supervisor.
-    async fn begin_supervised(&self, run: &RunStep, site: &Site) -> Result<(Begin, Option<(Supervised, String)>)> {
-        let mut step = run.step.clone();
-        if self.has_outcome(&step.key).await? {
-            return Ok((self.begin(&step).await?, None));
+    /// an outcome, which is to be replayed, needs no supervisor. `step` gets what is found out before it starts.
+    async fn begin_supervised(
+        &self,
+        run: &RunStep,
+        step: &mut NewStep,
+        site: &Site,
+    ) -> Result<(Begin, Option<(Supervised, String)>)> {
+        step.clone_from(&run.step);
+        let mut again = false;
+        if let Some(outcome) = self.outcome_of_key(&step.key).await?.filter(|outcome| {
+            // A failure that may run again is none to be replayed.
+            outcome.kind != OutcomeKind::FailedRetryable
+        }) {
+            again = outcome.kind == OutcomeKind::Failed
+                && !outcome.abandoned
+                && match refused_for(&outcome) {
+                    Some(other) => run.anyway || self.did_not_happen(other).await?,
+                    None => run.retry,
+                };
+            if !again {
+                return Ok((self.begin(step).await?, None));
+            }
         }
         if let Some(probe) = step.probe.take() {
             step.probe = Some(probe::prepare(probe, &probe::Lookout::new(&run.directory))?);
@@ -249,7 +248,7 @@ impl Writer {
             self.supervise(run, &self.idempotency_key(&step.key)?, &run.argv, &run.directory, site)?;
         step.process = Some(process_value(supervised.recorded(), &life)?);
         samite_host::kill_point("step.before_begin");
-        let begun = self.begin(&step).await?;
+        let begun = if again { self.begin_again(step).await? } else { self.begin(step).await? };
         samite_host::kill_point("step.after_begin");
         Ok((begun, Some((supervised, life))))
     }
@@ -290,10 +289,11 @@ impl Writer {
     async fn carry_out(
         &self,
         handle: &StepHandle,
+        step: &NewStep,
         (mut supervised, life): (Supervised, String),
         run: &RunStep,
         site: &Site,
-    ) -> Result<Outcome> {
+    ) -> Result<Carried> {
         // An attempt after a failure has the key of the one before.
         supervised.set_variable("SAMITE_IDEMPOTENCY_KEY", &handle.idempotency_key);
         if let Err(error) = supervised.go() {
@@ -302,34 +302,52 @@ impl Writer {
             return Err(error);
         }
         samite_host::kill_point("step.after_go");
+        let signalled = Signalled::default();
         if let Some(OnStart(hand_out)) = &run.on_start {
-            hand_out(supervised.stopper()?);
+            hand_out(signalled.interrupt(supervised.stopper())?);
         }
         let mut finished = self.wait_for(supervised)?;
         samite_host::kill_point("step.before_outcome");
+        // A command that ended well all the same has done what it should.
+        let signal =
+            signalled.signal().filter(|_| matches!(&finished.end, End::Ended { exit, .. } if *exit != Exit::Code(0)));
+        if let Some(signal) = signal.filter(|_| !interrupt::may_run_again(&step.effect)) {
+            return Ok(Carried::Interrupted(Box::new(Interrupted { key: handle.key.clone(), signal, outcome: None })));
+        }
         // An outcome with the ends of a long output is better than none.
         let whole = [
             self.keep_output(handle, "stdout", &mut finished.stdout).await.unwrap_or_default(),
             self.keep_output(handle, "stderr", &mut finished.stderr).await.unwrap_or_default(),
         ];
-        let Some(completion) = completion(&finished, whole, run.retry) else {
+        let Some(completion) = completion(&finished, whole, run.retry || signal.is_some()) else {
             return Err(Error::unavailable(
                 "supervisor_lost",
                 format!("the supervisor of step {:?} died, so how far its command came is not known", handle.key),
             )
             .hint("run `samite recover SESSION`: the step is in doubt"));
         };
-        let position = self.finish(handle, &completion).await?;
+        // Whoever goes back behind a step on files takes away what it made, whether or not a checkpoint followed.
+        let position = if step.tree.is_some() {
+            self.finish_with_tree(handle, &completion).await?.position
+        } else {
+            self.finish(handle, &completion).await?
+        };
         samite_host::kill_point("step.after_outcome");
         // It was about a doubt that there is none of; a file that stays does no harm.
         files::remove(&site.lives.join(life)).ok();
-        Ok(Outcome {
+        let outcome = Outcome {
             kind: completion.kind,
             output: completion.output,
             position,
             settled: None,
             abandoned: false,
             duration: completion.duration,
+        };
+        Ok(match signal {
+            Some(signal) => {
+                Carried::Interrupted(Box::new(Interrupted { key: handle.key.clone(), signal, outcome: Some(outcome) }))
+            }
+            None => Carried::Ended(outcome),
         })
     }
 
@@ -373,16 +391,28 @@ impl Writer {
         assessment: &Assessment,
         run: &RunStep,
         site: &Site,
-    ) -> Result<Option<Outcome>> {
+        refused: Option<&Refused>,
+    ) -> Result<Option<Carried>> {
         let step = &assessment.doubt.step;
         let Some((argv, directory)) = argv_of(&step.started.input) else { return Ok(None) };
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
-        let handle = self.run_again(step.id, &assessment.did_not(), None, process).await?;
+        let handle = self.run_again_beside(step.id, &assessment.did_not(), None, process, refused).await?;
+        let again = NewStep {
+            effect: step.started.effect.clone(),
+            tree: step.started.tree,
+            ..NewStep::new(&step.started.key, &step.started.tool, Value::Null)
+        };
         // The attempt in doubt is settled; the new one gives signs of its own.
         forget_life(step, site);
-        self.carry_out(&handle, (supervised, life), run, site).await.map(Some)
+        self.carry_out(&handle, &again, (supervised, life), run, site).await.map(Some)
     }
+}
+
+/// How a command that was let go came to its end.
+enum Carried {
+    Ended(Outcome),
+    Interrupted(Box<Interrupted>),
 }
 
 /// How a command's end counts. None when it is not known.

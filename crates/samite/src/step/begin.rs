@@ -1,14 +1,15 @@
 //! Beginning a step: run it, replay it, or say why not.
 
+use super::refused::Refused;
 use super::standing::Standing;
-use super::{Begin, Completion, InDoubt, NewStep, StepHandle, StepRecord, outcome_of};
+use super::{Begin, Completion, InDoubt, NewStep, Outcome, StepHandle, StepRecord, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled, StepStarted};
 use crate::recover::own_process_value;
 use crate::views::{self, OpenStep, StepHashes, StepRow, register, row};
 use crate::workspace::RESTORE;
 use crate::writer::Writer;
-use samite_ledger::{Guard, Row};
+use samite_ledger::{Commit, Guard, Row};
 use samite_model::step::State;
 use samite_model::{EntryId, EntryKind, Error, ErrorKind, Position, Result};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ struct Plan<'a> {
     id: EntryId,
     hashes: StepHashes,
     keys: Vec<[u8; 16]>,
+    /// Whether it runs again although it failed for good.
+    again: bool,
 }
 
 impl Writer {
@@ -31,7 +34,16 @@ impl Writer {
     /// `conflict` (`step_mismatch`) when the key was used for another tool or input; `fenced` when another writer took
     /// over; `invalid` for bad names or an observable step without a probe.
     pub async fn begin(&self, new: &NewStep) -> Result<Begin> {
-        self.begin_after(None, new).await
+        self.begin_after(None, new, false).await
+    }
+
+    /// As [`Writer::begin`], but a step that failed for good is run again, as its next attempt and with the idempotency key
+    /// that it had. One that completed, or that a person gave up, is replayed.
+    ///
+    /// # Errors
+    /// As [`Writer::begin`].
+    pub async fn begin_again(&self, new: &NewStep) -> Result<Begin> {
+        self.begin_after(None, new, true).await
     }
 
     /// Records a step's outcome and begins the next in one commit: one sync for both.
@@ -39,10 +51,15 @@ impl Writer {
     /// # Errors
     /// As [`Writer::finish`] and [`Writer::begin`]; when the second cannot run, the first is recorded all the same.
     pub async fn complete_and_begin(&self, done: &StepHandle, completion: &Completion, new: &NewStep) -> Result<Begin> {
-        self.begin_after(Some((done, completion)), new).await
+        self.begin_after(Some((done, completion)), new, false).await
     }
 
-    async fn begin_after(&self, before: Option<(&StepHandle, &Completion)>, new: &NewStep) -> Result<Begin> {
+    async fn begin_after(
+        &self,
+        before: Option<(&StepHandle, &Completion)>,
+        new: &NewStep,
+        again: bool,
+    ) -> Result<Begin> {
         if let Err(error) = new.check() {
             return Err(self.after_recording(before, error).await);
         }
@@ -53,7 +70,7 @@ impl Writer {
             Some(id) => id,
             None => self.core().entry_id()?,
         };
-        let plan = Plan { new, id, hashes, keys: self.hashes("step-key", new.key.as_bytes())? };
+        let plan = Plan { new, id, hashes, keys: self.hashes("step-key", new.key.as_bytes())?, again };
         let begun = self.begin_planned(&plan, &started, before).await;
         if begun.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
             self.remember_uncertain(plan.hashes.key, id);
@@ -231,18 +248,17 @@ impl Writer {
         })
     }
 
-    fn start_draft(&self, id: EntryId, started: &StepStarted, hashes: &StepHashes) -> Result<Draft> {
+    pub(super) fn start_draft(&self, id: EntryId, started: &StepStarted, hashes: &StepHashes) -> Result<Draft> {
         let views = views::step_started(id, self.epoch, started.attempt, hashes);
         let draft = self.core().draft(EntryKind::STEP_STARTED, started, views)?;
         Ok(Draft { id, ..draft })
     }
 
-    /// Whether a key has an outcome that a begin would replay.
-    pub(crate) async fn has_outcome(&self, key: &str) -> Result<bool> {
+    /// The outcome that a key ended with, if its last attempt did.
+    pub(crate) async fn outcome_of_key(&self, key: &str) -> Result<Option<Outcome>> {
         let keys = self.hashes("step-key", key.as_bytes())?;
-        let Some(found) = self.latest_row(row::STEP, keys).await? else { return Ok(false) };
-        let state = StepRow::decode(&found.value)?.state;
-        Ok(matches!(state, State::Completed | State::Failed | State::Abandoned))
+        let Some(found) = self.latest_row(row::STEP, keys).await? else { return Ok(None) };
+        outcome_of(&self.core().entry_at(found.position).await?)
     }
 
     /// The key has a row: replay, run again, or look again.
@@ -253,8 +269,9 @@ impl Writer {
             return Err(mismatch(plan.new, found.position));
         }
         match row.state {
-            State::Completed | State::Failed | State::Abandoned => self.replay(&found).await.map(Some),
             State::FailedRetryable => self.start_again(plan, &found, row.attempt).await.map(Some),
+            State::Failed if plan.again => self.start_again(plan, &found, row.attempt).await.map(Some),
+            State::Completed | State::Failed | State::Abandoned => self.replay(&found).await.map(Some),
             // It is open: the registers, read again, say whose it is.
             State::Started | State::InDoubt | State::Absent => Ok(None),
         }
@@ -271,16 +288,21 @@ impl Writer {
         })
     }
 
-    /// The next attempt after a retryable failure. On the branch that failed it has the same idempotency key, and the
+    /// The start of the attempt after one that failed. On the branch that failed it has the same idempotency key, and the
     /// outside remembers that key since its first attempt.
-    async fn start_again(&self, plan: &Plan<'_>, failed: &Row, attempt: u32) -> Result<Begin> {
-        let mut started = started(plan.new, attempt + 1, self.idempotency_key(&plan.new.key)?);
+    pub(super) async fn next_attempt(&self, new: &NewStep, failed: &Row, attempt: u32) -> Result<StepStarted> {
+        let mut started = started(new, attempt + 1, self.idempotency_key(&new.key)?);
         if failed.position.journal == self.branch {
             let before = self.core().entry_at(self.start_of(failed.position).await?).await?;
             let earlier: StepStarted = before.json()?;
             started.first_started = Some(earlier.first_started.unwrap_or(before.header.time));
             started.idempotency_key = earlier.idempotency_key;
         }
+        Ok(started)
+    }
+
+    async fn start_again(&self, plan: &Plan<'_>, failed: &Row, attempt: u32) -> Result<Begin> {
+        let started = self.next_attempt(plan.new, failed, attempt).await?;
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             if let Some(answer) = self.blocked(plan, &open, None).await? {
@@ -361,6 +383,18 @@ impl Writer {
         tree: Option<samite_model::BlockId>,
         process: Option<serde_json::Value>,
     ) -> Result<StepHandle> {
+        self.run_again_beside(step, settled, tree, process, None).await
+    }
+
+    /// The same, with a call that is refused because of it, in the same commit.
+    pub(crate) async fn run_again_beside(
+        &self,
+        step: EntryId,
+        settled: &super::Resolution,
+        tree: Option<samite_model::BlockId>,
+        process: Option<serde_json::Value>,
+        refused: Option<&Refused>,
+    ) -> Result<StepHandle> {
         let id = self.core().entry_id()?;
         self.remember_started(id);
         for _ in 0..ROUNDS {
@@ -379,17 +413,23 @@ impl Writer {
             started.tree = tree.or(started.tree);
             started.process.clone_from(&process);
             let hashes = views::step_hashes(&self.own_hash(), &started)?;
-            let drafts = vec![self.settled_draft(old, settled)?, self.start_draft(id, &started, &hashes)?];
+            let mut drafts = vec![self.settled_draft(old, settled)?, self.start_draft(id, &started, &hashes)?];
             let guards = vec![Guard::Registers { journal: self.branch, version }];
-            match self.commit(guards, drafts).await {
+            let mut commit = Commit { guards, ..Commit::default() };
+            if let Some(refused) = refused {
+                self.refuse_beside(refused, &mut commit, &mut drafts).await?;
+            }
+            // Each of them changes one register.
+            let changes = drafts.len() as u64;
+            match self.commit_with(commit, drafts).await {
                 Ok(seq) => {
                     let position = Position { journal: self.branch, seq: seq + 1 };
                     let mut after: Vec<OpenStep> = open.iter().filter(|known| known.id != step).cloned().collect();
                     after.push(OpenStep::new(id, position, self.epoch, started.attempt, &hashes));
-                    self.remember_open(version, 2, after);
+                    self.remember_open(version, changes, after);
                     return Ok(again_handle(id, position, &started));
                 }
-                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
+                Err(error) if matches!(error.code(), "registers_moved" | "head_moved" | "outcome_unknown") => {}
                 Err(error) => return Err(error),
             }
         }

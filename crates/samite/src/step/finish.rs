@@ -1,11 +1,13 @@
 //! Recording what came of a step, and settling doubts.
 
 use super::begin::not_in_doubt;
+use super::refused::Refused;
 use super::standing::Standing;
-use super::{Completion, Outcome, Resolution, Settled, StepHandle, outcome_of};
+use super::{Completion, Ended, Outcome, Resolution, Settled, StepHandle, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled};
 use crate::views::{self, OpenStep, row};
+use crate::workspace::Taken;
 use crate::writer::Writer;
 use samite_ledger::{Append, Commit, Guard};
 use samite_model::step::OutcomeKind;
@@ -14,6 +16,11 @@ use serde_json::Value;
 
 const ROUNDS: usize = 16;
 
+/// A commit and its entries, with the tree that is recorded in them, if any.
+fn beside(tree: Option<&Taken>) -> (Commit, Vec<Draft>) {
+    tree.map_or_else(Default::default, |tree| (tree.commit.clone(), vec![tree.draft.clone()]))
+}
+
 impl Writer {
     /// Records a step's outcome. When this returns, it is durable. The same outcome again is no error.
     ///
@@ -21,6 +28,30 @@ impl Writer {
     /// `fenced` when another writer took over: the outcome is then kept as evidence for whoever settles the doubt;
     /// `conflict` (`step_ended`) when another outcome is recorded.
     pub async fn finish(&self, step: &StepHandle, completion: &Completion) -> Result<Position> {
+        self.finish_beside(step, completion, None).await
+    }
+
+    /// Records a step's outcome and, in the same commit and so with the same sync, the workspace's tree as the step left it:
+    /// for a step on files. With the tree at its start, that bounds what it changed, and a rewind can take it back. When
+    /// this returns, both are durable. Where there is no workspace, or it cannot be read, the outcome alone is recorded.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub async fn finish_with_tree(&self, step: &StepHandle, completion: &Completion) -> Result<Ended> {
+        let label = format!("after step {}", step.key);
+        let finish = async |tree: Option<&Taken>| self.finish_beside(step, completion, tree).await;
+        let (position, tree) = self.with_tree(label, None, finish).await?;
+        // The tree is the entry before the outcome: who goes back to the outcome gets its files.
+        let at = Position { seq: position.seq.saturating_sub(1), ..position };
+        Ok(Ended { position, tree: tree.map(|tree| tree.at(at)) })
+    }
+
+    async fn finish_beside(
+        &self,
+        step: &StepHandle,
+        completion: &Completion,
+        tree: Option<&Taken>,
+    ) -> Result<Position> {
         for round in 0..ROUNDS {
             let (version, open) = self.open_steps(round > 0).await?;
             let Some(known) = open.iter().find(|open| open.id == step.id) else {
@@ -29,13 +60,15 @@ impl Writer {
                 }
                 return self.ended_before(step, completion).await;
             };
-            let draft = self.ended_draft(known, completion)?;
-            let guards = vec![Guard::Registers { journal: self.branch, version }];
-            match self.commit(guards, vec![draft]).await {
+            let (mut commit, mut drafts) = beside(tree);
+            drafts.push(self.ended_draft(known, completion)?);
+            let last = drafts.len() as u64 - 1;
+            commit.guards.push(Guard::Registers { journal: self.branch, version });
+            match self.commit_with(commit, drafts).await {
                 Ok(seq) => {
                     let after = open.iter().filter(|open| open.id != step.id).cloned().collect();
                     self.remember_open(version, 1, after);
-                    return Ok(Position { journal: self.branch, seq });
+                    return Ok(Position { journal: self.branch, seq: seq + last });
                 }
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
                 Err(error) if error.kind() == ErrorKind::Fenced => {
@@ -142,15 +175,32 @@ impl Writer {
     /// # Errors
     /// `not_found` (`not_in_doubt`) when the step is not in doubt on this branch.
     pub async fn resolve(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
+        self.resolve_beside(step, resolution, None, None).await
+    }
+
+    /// The same, with the workspace's tree as it was put back, and a call that is refused because of it, in one commit.
+    pub(crate) async fn resolve_beside(
+        &self,
+        step: EntryId,
+        resolution: &Resolution,
+        tree: Option<&Taken>,
+        refused: Option<&Refused>,
+    ) -> Result<Position> {
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             let Some(known) = self.doubtful(&open, step).await? else {
                 return self.settled_before(step, resolution).await;
             };
-            let draft = self.settled_draft(known, resolution)?;
-            match self.commit(vec![Guard::Registers { journal: self.branch, version }], vec![draft]).await {
-                Ok(seq) => return Ok(Position { journal: self.branch, seq }),
-                Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
+            let (mut commit, mut drafts) = beside(tree);
+            drafts.push(self.settled_draft(known, resolution)?);
+            let settled = drafts.len() as u64 - 1;
+            commit.guards.push(Guard::Registers { journal: self.branch, version });
+            if let Some(refused) = refused {
+                self.refuse_beside(refused, &mut commit, &mut drafts).await?;
+            }
+            match self.commit_with(commit, drafts).await {
+                Ok(seq) => return Ok(Position { journal: self.branch, seq: seq + settled }),
+                Err(error) if matches!(error.code(), "registers_moved" | "head_moved" | "outcome_unknown") => {}
                 Err(error) => return Err(error),
             }
         }

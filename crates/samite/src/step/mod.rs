@@ -3,11 +3,14 @@
 mod begin;
 mod finish;
 mod list;
+mod refused;
 mod standing;
 
 pub(crate) use begin::started;
+pub(crate) use refused::{Refused, refused_for};
 
 use crate::payload::{SettledBy, StepEnded, StepSettled, StepStarted};
+use crate::workspace::Checkpoint;
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, State};
 use samite_model::{BlockId, EntryId, Error, Position, Result, limits};
 use serde_json::Value;
@@ -133,6 +136,15 @@ impl Completion {
         let kind = if retryable { OutcomeKind::FailedRetryable } else { OutcomeKind::Failed };
         Self { kind, output, duration: None, source: None }
     }
+}
+
+/// Where a step's outcome was recorded, with the workspace's tree.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Where the outcome is.
+    pub position: Position,
+    /// The tree, in the entry before; none when there was no workspace to take one of.
+    pub tree: Option<Checkpoint>,
 }
 
 /// A step in doubt, with what is known of it.

@@ -2,6 +2,7 @@
 
 use super::WorkspaceInfo;
 use crate::client::Client;
+use crate::core::Draft;
 use crate::fingerprint::{self, Fingerprint};
 use crate::payload::{TreeRecorded, WorkspaceInterval};
 use crate::views::{self, Projection, row};
@@ -119,6 +120,18 @@ impl Writer {
         options: CheckpointOptions,
         known: Option<BlockId>,
     ) -> Result<Checkpoint> {
+        let taking = self.taking(options, known).await?;
+        for _ in 1..ROUNDS {
+            match self.take_and_commit(&taking).await {
+                Err(error) if is_collected(&error) => {}
+                other => return other,
+            }
+        }
+        self.take_and_commit(&taking).await
+    }
+
+    /// What a checkpoint is to be taken of.
+    async fn taking(&self, options: CheckpointOptions, known: Option<BlockId>) -> Result<Taking> {
         let workspace = self.workspace().await?.ok_or_else(|| {
             Error::not_found("no_workspace", format!("branch {} has no workspace", self.branch.short()))
                 .hint("attach one: `samite workspace attach SESSION DIR`")
@@ -135,19 +148,44 @@ impl Writer {
             serde_json::to_value(now).ok()
         };
         let base = last.map(|last| last.tree.root);
-        let taking =
-            Taking { workspace, base, known, label: options.label, environment, observer: options.observer };
-        for _ in 1..ROUNDS {
-            match self.take_and_commit(&taking).await {
-                Err(error) if is_collected(&error) => {}
-                other => return other,
-            }
-        }
-        self.take_and_commit(&taking).await
+        Ok(Taking { workspace, base, known, label: options.label, environment, observer: options.observer })
     }
 
     /// Makes a snapshot and commits it. What it found may be collected in between, and then nothing was committed.
     async fn take_and_commit(&self, taking: &Taking) -> Result<Checkpoint> {
+        let taken = self.take(taking).await?;
+        samite_host::kill_point("checkpoint.before_commit");
+        let seq = self.commit_with(taken.commit.clone(), vec![taken.draft.clone()]).await?;
+        samite_host::kill_point("checkpoint.after_commit");
+        Ok(taken.at(Position { journal: self.branch, seq }))
+    }
+
+    /// Does something that records the workspace's tree in the same commit: `commit` gets the tree, and none when there is
+    /// no workspace or it cannot be read, since what is to be recorded beside it is recorded all the same. It is called
+    /// anew when a collection took what the tree needs.
+    pub(crate) async fn with_tree<T>(
+        &self,
+        label: String,
+        known: Option<BlockId>,
+        commit: impl AsyncFn(Option<&Taken>) -> Result<T>,
+    ) -> Result<(T, Option<Taken>)> {
+        let options = CheckpointOptions { label: Some(label), no_environment: true, ..CheckpointOptions::default() };
+        let taking = self.taking(options, known).await;
+        for _ in 0..ROUNDS {
+            let taken = match &taking {
+                Ok(taking) => self.take(taking).await.ok(),
+                Err(_) => None,
+            };
+            match commit(taken.as_ref()).await {
+                Err(error) if taken.is_some() && is_collected(&error) => {}
+                other => return other.map(|done| (done, taken)),
+            }
+        }
+        commit(None).await.map(|done| (done, None))
+    }
+
+    /// Makes a snapshot, and what is to be committed of it. Until that is, the tree does not exist.
+    async fn take(&self, taking: &Taking) -> Result<Taken> {
         let Taking { workspace, base, known, .. } = taking;
         let store = self.core().blocks();
         let mut scan = self.core().scan_options(workspace.id, &workspace.directory)?;
@@ -172,16 +210,28 @@ impl Writer {
         let report = snapshot.scanned.report().clone();
         snapshot.parts.add_to(&mut commit);
         let draft = self.core().draft(EntryKind::TREE, &recorded, views::tree(&recorded))?;
-        samite_host::kill_point("checkpoint.before_commit");
-        let seq = self.commit_with(commit, vec![draft]).await?;
-        samite_host::kill_point("checkpoint.after_commit");
-        Ok(Checkpoint {
-            position: Position { journal: self.branch, seq },
-            root: snapshot.root,
-            report,
-            new_bytes: snapshot.new_bytes,
-            unchanged: *base == Some(snapshot.root),
-        })
+        let unchanged = *base == Some(snapshot.root);
+        Ok(Taken { commit, draft, root: snapshot.root, report, new_bytes: snapshot.new_bytes, unchanged })
+    }
+}
+
+/// A snapshot that is about to be committed.
+pub(crate) struct Taken {
+    /// What goes into the commit beside the branch's own entries.
+    pub(crate) commit: Commit,
+    /// The branch's entry.
+    pub(crate) draft: Draft,
+    root: BlockId,
+    report: ScanReport,
+    new_bytes: u64,
+    unchanged: bool,
+}
+
+impl Taken {
+    /// The checkpoint, once it is committed.
+    pub(crate) fn at(self, position: Position) -> Checkpoint {
+        let Self { root, report, new_bytes, unchanged, .. } = self;
+        Checkpoint { position, root, report, new_bytes, unchanged }
     }
 }
 

@@ -11,10 +11,12 @@ mod restore;
 mod rewind;
 
 pub use attach::WorkspaceInfo;
+pub(crate) use checkpoint::Taken;
 pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};
 pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
-pub(crate) use restore::TOOL as RESTORE;
 pub use restore::{RestoreRequest, Restored};
+pub(crate) use restore::{TOOL as RESTORE, trees_of_restore};
+pub use samite_workspace::RestoreReport;
 
 use crate::core::Core;
 use samite_model::tree::TreePath;

@@ -4,7 +4,7 @@ use super::WorkspaceInfo;
 use super::checkpoint::{Checkpoint, CheckpointOptions};
 use super::look::no_workspace;
 use crate::client::Client;
-use crate::payload::SettledBy;
+use crate::payload::{SettledBy, StepStarted};
 use crate::step::{Begin, Completion, InDoubt, NewStep, Resolution, Settled};
 use crate::writer::{Writer, WriterOptions};
 use data_encoding::HEXLOWER;
@@ -178,6 +178,15 @@ impl Client {
             report,
         })
     }
+}
+
+/// The trees that a restore needs to go on after a crash; none of another step.
+pub(crate) fn trees_of_restore(step: &StepStarted) -> Vec<BlockId> {
+    if step.tool != TOOL {
+        return Vec::new();
+    }
+    let input: Option<RestoreInput> = serde_json::from_value(step.input.clone()).ok();
+    input.map_or_else(Vec::new, |input| [Some(input.target), input.base].into_iter().flatten().collect())
 }
 
 impl RestoreInput {

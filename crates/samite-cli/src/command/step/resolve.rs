@@ -3,12 +3,13 @@
 use crate::input::file_or_input;
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
+use crate::shape::PositionShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::payload::SettledBy;
 use samite::{Client, Resolution, Settled, StepRecord};
 use samite_model::step::State;
-use samite_model::{Error, Position, Result, limits};
+use samite_model::{Error, Result, limits};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -53,10 +54,14 @@ pub(crate) struct Resolve {
 
 #[derive(Serialize)]
 struct Resolved {
-    step: String,
+    /// The step.
+    id: String,
+    session: String,
+    /// Where the decision is.
+    #[serde(flatten)]
+    position: PositionShape,
     key: String,
     settled: &'static str,
-    position: Position,
 }
 
 impl Answer for Resolved {
@@ -123,10 +128,11 @@ impl Resolve {
         let position =
             surface.write_to(&client, found, async |writer| writer.resolve(step.id, &resolution).await).await?;
         surface.printer.answer(&Resolved {
-            step: step.id.to_string(),
+            id: step.id.to_string(),
+            session: found.session.to_string(),
+            position: position.into(),
             key: step.started.key.clone(),
             settled,
-            position,
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -5,7 +5,7 @@ use crate::reference::Reference;
 use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
 use crate::surface::{Access, Surface, program, site};
 use clap::Args;
-use samite::run::{Captured, CommandOutput, OnStart, Ran, RunStep};
+use samite::run::{Captured, CommandOutput, Interrupted, OnStart, Ran, RunStep, tool_of};
 use samite::syntax::{parse_effect, parse_probe, parse_target};
 use samite::{Client, NewStep, Outcome, ReadOptions};
 use samite_model::step::{Effect, OutcomeKind};
@@ -27,17 +27,23 @@ use std::sync::Arc;
 /// (opaque, which is the default).
 ///
 /// The command sees `SAMITE_IDEMPOTENCY_KEY`, `SAMITE_EPOCH` and `SAMITE_SESSION`. It runs in a process session of its own,
-/// and nothing of it outlives this process. The exit status is the command's (128 + N after signal N), or samite's own
-/// when the command was not run and no outcome is known: 4 when somebody else is at it or a person must decide.
+/// and nothing of it outlives this process. Its standard input is empty. The exit status is the command's (128 + N after
+/// signal N), or samite's own when the command was not run and no outcome of it is known: 4 when somebody else is at it or
+/// a person must decide, 9 when it may have been done as another step.
 ///
 /// When a step on the same tool or resource was cut off and turns out to have happened, this command may be the same act
-/// in other words: it is not run, and the answer (`"answer": "other"`) and exit status are that step's. Call again if the
-/// command is another act; name tools with `--tool`, so that unrelated commands of one shell are not taken for each other.
-/// The command's standard input is empty.
+/// in other words. It is not run: the exit status is 9, and the answer (`"answer": "other"`) has the outcome of the other
+/// step. Calling again answers the same, so that a script which repeats its calls does nothing twice. If the command is
+/// another act, call with `--anyway`. What belongs to one tool can be said with `--tool`.
+///
+/// Ctrl-C, SIGTERM and SIGHUP end the command, and the exit status is 130, 143 or 129. A step that is idempotent, keyed or
+/// contained has then failed and may run again; what a contained one changed stays as it is. One that is observable or
+/// opaque is in doubt, since half of it may have happened. A contained step records the workspace's tree when it starts
+/// and when it ends, so that `rewind` takes back what it changed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Probes:
-  git:REPO[@REMOTE]#REF[=COMMIT]   a ref, there or on the remote, is what this step would make it
+  git:REPO[@REMOTE]#REF[=COMMIT]   a ref, here or there, is what this makes it
   file:PATH[=SHA256]               a file is there
   command:WORDS                    a command says 0 (happened) or 1 (did not)
   https://…[#contains=TEXT]        a GET answers 2xx (happened) or 404 (did not)
@@ -45,19 +51,25 @@ Probes:
 
 Examples:
   samite step run 3f2a --key test-1 --effect contained -- cargo test
-  samite step run 3f2a --key commit-1 --tool git --effect observable --probe git:.#HEAD \\
-      -- git commit -am 'fix'
-  samite step run 3f2a --key push-1 --tool git --effect observable --touches git:origin/main \\
-      --probe git:.@origin#main=HEAD -- git push origin main
-  samite step run 3f2a --key pay-7 --effect keyed:24h --touches https://api.example.com/pay \\
-      -- ./pay.sh 7")]
+  samite step run 3f2a --key commit-1 --effect observable \\
+      --probe git:.#HEAD -- git commit -am 'fix'
+  samite step run 3f2a --key push-1 --effect observable \\
+      --touches git:origin/main --probe git:.@origin#main=HEAD \\
+      -- git push origin main
+  samite step run 3f2a --key pay-7 --effect keyed:24h \\
+      --touches https://api.example.com/pay -- ./pay.sh 7")]
 pub(crate) struct Run {
     /// The session: SESSION or SESSION:BRANCH
     session: Reference,
     /// The step's key: the same key on the same branch is the same step
     #[arg(long)]
     key: String,
-    /// The tool that it belongs to [default: the command's name]
+    /// The tool that it belongs to [default: the program that does the work]
+    ///
+    /// Behind `env`, `timeout` and their like that is what they start, of a script the script, and of code for a shell (`sh
+    /// -c`) the last program that it runs. Code that has loops or conditions, and code for other interpreters (`python
+    /// -c`), belongs to the interpreter: what it does cannot be told, and a call that is worded anew must still be
+    /// recognised. Name a tool for those, so that unrelated ones do not stand in each other's way.
     #[arg(long)]
     tool: Option<String>,
     /// What it can do: idempotent, keyed[:WINDOW], contained, observable[:SETTLE] or opaque
@@ -72,9 +84,12 @@ pub(crate) struct Run {
     /// How to look whether it happened
     #[arg(long)]
     probe: Option<String>,
-    /// A non-zero exit status may run again under the same key
+    /// A non-zero exit status may run again under the same key; a step that failed before does
     #[arg(long)]
     retry: bool,
+    /// It is another act than the step that the exit status 9 names: run it
+    #[arg(long)]
+    anyway: bool,
     /// Where the command runs [default: here]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -86,9 +101,14 @@ pub(crate) struct Run {
 /// What came of it.
 #[derive(Serialize)]
 struct Answered {
+    session: String,
     /// `ran`, `replayed`, or `other`.
     answer: &'static str,
+    /// The step that the outcome is of.
     key: String,
+    /// The step that was asked for and not run, when the outcome is of another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_run: Option<String>,
     outcome: OutcomeShape,
     settled: Option<SettlementShape>,
 }
@@ -100,11 +120,7 @@ impl Answer for Answered {
 
 impl Run {
     fn step(&self, directory: &Path) -> Result<NewStep> {
-        let name = self.command.first().map(|program| Path::new(program).file_name().unwrap_or(program));
-        let tool = match (&self.tool, name) {
-            (Some(tool), _) => tool.clone(),
-            (None, name) => name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        };
+        let tool = self.tool.clone().unwrap_or_else(|| tool_of(&self.command));
         let effect = parse_effect(&self.effect, &self.within)?;
         let probe = self.probe.as_deref().map(parse_probe).transpose()?;
         if probe.is_some() && !matches!(effect, Effect::Observable { .. }) {
@@ -134,6 +150,7 @@ impl Run {
             program: program()?,
             echo: !surface.printer.is_json(),
             retry: self.retry,
+            anyway: self.anyway,
             on_start: Some(stop_on_signals()),
         };
         let key = run.step.key.clone();
@@ -146,33 +163,29 @@ impl Run {
                 answer(
                     surface,
                     &Answered {
+                        session: found.session.to_string(),
                         answer: if replayed { "replayed" } else { "ran" },
                         key,
+                        not_run: None,
                         outcome: OutcomeShape::new(&outcome),
                         settled: settled.as_deref().map(SettlementShape::new),
                     },
                     &outcome,
                 )
             }
-            Ran::Other { settlement, outcome } => {
-                surface.printer.aside_page(|page| {
-                    let why = format!("the command was not run: step {} turned out to have happened", settlement.key);
-                    page.styled(Style::Care, why);
-                    page.line("what follows is its outcome; call again if another one is wanted");
-                });
-                replay(&surface.printer, &client, found.session, &outcome).await?;
-                let settled = Some(SettlementShape::new(&settlement));
-                answer(
-                    surface,
-                    &Answered {
-                        answer: "other",
-                        key: settlement.key.clone(),
-                        outcome: OutcomeShape::new(&outcome),
-                        settled,
-                    },
-                    &outcome,
-                )
+            Ran::Other { key: other, settlement, outcome } => {
+                surface.printer.aside_page(|page| show_other(page, &key, &other, &outcome));
+                surface.printer.answer(&Answered {
+                    session: found.session.to_string(),
+                    answer: "other",
+                    key: other,
+                    not_run: Some(key),
+                    outcome: OutcomeShape::new(&outcome),
+                    settled: settlement.as_deref().map(SettlementShape::new),
+                })?;
+                Ok(ExitCode::from(OTHER))
             }
+            Ran::Interrupted(interrupted) => Ok(interruption(surface, &self.session, &interrupted)),
             Ran::Busy(step) => {
                 let step = StepShape::new(&step);
                 Err(Error::conflict("step_busy", format!("step {} is being run (seq {})", step.key, step.start.seq))
@@ -186,13 +199,47 @@ impl Run {
     }
 }
 
-/// Ctrl-C and SIGTERM end the command, whose end is then recorded like any other.
+/// The exit status when another step was settled, and the command was not run because it may be the same act.
+const OTHER: u8 = 9;
+
+/// Says that a command was not run, and what to do.
+fn show_other(page: &mut Page, key: &str, other: &str, outcome: &Outcome) {
+    let what = match (outcome.kind, outcome.settled) {
+        (OutcomeKind::Completed, Some(_)) => "turned out to have happened",
+        (OutcomeKind::Completed, None) => "was run again under its own key, and is done",
+        (OutcomeKind::FailedRetryable, _) => "may have happened before it failed, and may run again under its own key",
+        (OutcomeKind::Failed, _) => "may have happened before it failed",
+    };
+    page.styled(Style::Care, format!("step {key} was not run, and this is not its outcome"));
+    page.line(format!(
+        "step {other} on the same tool or resource had been cut off, and {what} (seq {})",
+        outcome.position.seq
+    ));
+    page.line("if your command is the same act in other words, go on with the outcome of that step (--json has it)");
+    page.line("if it is another act, call again with --anyway; without that, calling again answers the same");
+}
+
+/// Says what an interruption left, on standard error, and gives the exit status that a shell would give.
+fn interruption(surface: &Surface, session: &Reference, interrupted: &Interrupted) -> ExitCode {
+    let key = &interrupted.key;
+    let error = if interrupted.outcome.is_some() {
+        Error::unavailable("step_interrupted", format!("step {key} was interrupted"))
+            .hint("nothing of it runs any more; call again to run it again")
+    } else {
+        Error::unavailable("step_interrupted", format!("step {key} was interrupted, and half of it may have happened"))
+            .hint(format!("it is in doubt: call again, or run `samite recover {session}`, to have it looked at"))
+    };
+    surface.printer.failure(&error);
+    ExitCode::from(u8::try_from(128 + (interrupted.signal & 0x7f)).unwrap_or(u8::MAX))
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP end the command.
 fn stop_on_signals() -> OnStart {
-    OnStart(Arc::new(|stopper| {
+    OnStart(Arc::new(|running| {
         if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
             std::thread::spawn(move || {
-                for _ in signals.forever() {
-                    stopper.stop();
+                for signal in signals.forever() {
+                    running.interrupt(signal);
                 }
             });
         }
