@@ -8,6 +8,7 @@ use crate::log::{ReadOptions, Reader};
 use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled, WorkspaceAttached};
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
+use crate::writer::is_collected;
 use data_encoding::HEXLOWER;
 use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, Register, RowQuery};
 use samite_model::step::State;
@@ -24,8 +25,7 @@ pub struct ForkOptions {
     pub reason: ForkReason,
     /// A name for the new branch.
     pub name: Option<String>,
-    /// What the caller knows the new branch by: forking again under it answers with the first fork, also where the branch
-    /// went on since and no position is named.
+    /// What the caller knows the new branch by: forking again under it answers with the first fork.
     pub key: Option<String>,
     /// Keep the workspace trees of the branch that is not current for ever.
     pub keep: bool,
@@ -39,6 +39,9 @@ impl Default for ForkOptions {
 
 /// How often a rewind looks again because the branches of its session changed under it.
 const ROUNDS: usize = 256;
+
+/// How often a large first entry is stored again because a collection took what it found.
+const STORED: usize = 4;
 
 impl Client {
     /// Forks a session: a new branch that inherits everything up to a position. A rewind also makes it current; the
@@ -67,10 +70,10 @@ impl Client {
         }
         let control = self.control(session).await?;
         let current = self.current_of(&control).await?;
-        let (from, seq) = self.place_to_fork(&control, current, &options).await?;
+        let from = options.branch.unwrap_or(current);
         let state = self.branch_state(session, from).await?;
         let head = state.head;
-        let at = self.position_on(&state, seq.unwrap_or(head)).await?;
+        let at = self.position_on(&state, options.seq.unwrap_or(head)).await?;
         let open = self.open_at(at, (at.journal == from).then_some(&state)).await?;
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
@@ -86,6 +89,9 @@ impl Client {
         };
         let author = self.author(0);
         let family = self.core.hasher(self.subject.pseudonym, session);
+        // Read before anything is done: what cannot be read then does not hide that the fork is there.
+        let in_doubt = self.step_records(&open).await?;
+        let mut stored = 0;
         for round in 0..ROUNDS {
             let mut required = vec![Guard::Open { journal: at.journal }];
             if let Some(key) = &forked.key {
@@ -132,18 +138,15 @@ impl Client {
                 commit.appends.push(Append { journal: branch, entries });
             }
             match self.core.0.ledger.commit(commit).await {
-                Ok(_) => {
-                    let in_doubt = self.step_records(&open).await?;
-                    return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
-                }
+                Ok(_) => return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until }),
                 Err(error) if error.code() == "registers_moved" && round + 1 < ROUNDS => {}
+                Err(error) if is_collected(&error) && stored + 1 < STORED => stored += 1,
                 Err(error) if error.code() == "row_exists" => {
                     let Some(key) = &forked.key else { return Err(error) };
                     let Some(first) = self.branch_by_key(session, key).await? else { return Err(error) };
                     if self.branch_state(session, first).await?.parent != (at.seq > 0).then_some(at) {
                         return Err(other_fork(first));
                     }
-                    let in_doubt = self.step_records(&open).await?;
                     return Ok(ForkReport { branch: first, at, previous, left_behind, in_doubt, trees_until });
                 }
                 // The acknowledgement was lost, but the branch is there.
@@ -151,31 +154,12 @@ impl Client {
                     if self.core.0.ledger.journal(branch).await?.is_none() {
                         return Err(error);
                     }
-                    let in_doubt = self.step_records(&open).await?;
                     return Ok(ForkReport { branch, at, previous, left_behind, in_doubt, trees_until });
                 }
                 Err(error) => return Err(error),
             }
         }
         Err(Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
-    }
-
-    /// The branch to fork, and the seq, when it is not the head. For who forks again under a key without naming a position,
-    /// "here" means where it was when the fork was made.
-    async fn place_to_fork(
-        &self,
-        control: &JournalState,
-        current: BranchId,
-        options: &ForkOptions,
-    ) -> Result<(BranchId, Option<u64>)> {
-        if let (Some(key), None) = (&options.key, options.seq)
-            && let Some(first) = self.branch_by_key(control.family, key).await?
-            && let Some(left) = self.core.forked_at(control, first).await?
-            && options.branch.is_none_or(|branch| branch == left.journal)
-        {
-            return Ok((left.journal, Some(left.seq)));
-        }
-        Ok((options.branch.unwrap_or(current), options.seq))
     }
 
     /// What hands a branch's workspace over to another, when it has one.

@@ -8,7 +8,7 @@ use samite_blocks::FilePackStore;
 use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::{BlockIndex, BlockPlace, BlockRow, Collection, MemoryLedger, PackRow, Pin};
-use samite_model::{BlockId, ErrorKind, PinId, Position, Pseudonym, Result, SessionId, Tenant};
+use samite_model::{BlockId, EntryKind, ErrorKind, PinId, Position, Pseudonym, Result, SessionId, Tenant};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -352,6 +352,32 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         losing.pins.store(usize::MAX, Ordering::SeqCst);
         let error = writer.checkpoint(CheckpointOptions::default()).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "pin_lapsed"));
+        losing.pins.store(0, Ordering::SeqCst);
+        assert_verifies(&store);
+        // The first entry of a fork is as large as the restore that it begins with.
+        writer.release().await.unwrap();
+        let directory = "d".repeat(250);
+        let within: Vec<String> = (0..5000).map(|number| format!("{directory}/{number}")).collect();
+        let request = RestoreRequest { within, ..RestoreRequest::default() };
+        let back = || ForkOptions { seq: Some(taken.position.seq), ..ForkOptions::default() };
+        losing.pins.store(1, Ordering::SeqCst);
+        let (fork, restored) = client.rewind(session, back(), WriterOptions::default(), &request).await.unwrap();
+        assert!(restored.is_some() && losing.pins.load(Ordering::SeqCst) == 0);
+        assert_eq!(client.branches(session).await.unwrap().len(), 2);
+        assert_eq!(client.current_branch(session).await.unwrap(), fork.branch);
+        let reader = client.read(session, None, ReadOptions { from: fork.at.seq + 1, ..ReadOptions::default() });
+        let first = reader.await.unwrap().all().await.unwrap().remove(0);
+        assert!(first.header.kind == EntryKind::STEP_STARTED && !first.blocks.is_empty());
+        assert_eq!(
+            first.json::<samite::payload::StepStarted>().unwrap().input["within"].as_array().unwrap().len(),
+            5000
+        );
+        // One that is refused again and again leaves no branch behind.
+        losing.pins.store(usize::MAX, Ordering::SeqCst);
+        let error = client.rewind(session, back(), WriterOptions::default(), &request).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "pin_lapsed"));
+        losing.pins.store(0, Ordering::SeqCst);
+        assert_eq!(client.branches(session).await.unwrap().len(), 2);
         assert_verifies(&store);
     });
 }
