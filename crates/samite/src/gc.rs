@@ -3,7 +3,8 @@
 use crate::branch::Lifetime;
 use crate::client::Client;
 use crate::core::Core;
-use crate::views::{Projection, row};
+use crate::payload::StepStarted;
+use crate::views::{OpenStep, Projection, register, row};
 use samite_keys::Body;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
 use samite_model::{BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId};
@@ -165,9 +166,21 @@ impl Client {
             }
             self.payloads(state, &mut roots.keep).await?;
         }
+        // What a step without an outcome would be put back to, or compared with, stays whatever becomes of its branch.
+        let mut needed: HashSet<BlockId> = HashSet::new();
+        for state in branches().filter(|state| state.status == JournalStatus::Open) {
+            let trees = self.trees_of_open_steps(state).await?;
+            let places = core.0.blocks.find_blocks(trees.clone()).await?;
+            // A caller may name any tree as that of its step's start.
+            for (root, _) in trees.into_iter().zip(places).filter(|(_, place)| place.is_some()) {
+                if needed.insert(root) {
+                    roots.keep.push(tree_root(state, root));
+                }
+            }
+        }
         for state in branches() {
             for (position, root) in self.trees(state).await? {
-                if position.journal == state.id && !kept.contains(&position) {
+                if position.journal == state.id && !kept.contains(&position) && !needed.contains(&root) {
                     roots.drop.push((state.family, state.id, tree_root(state, root)));
                 }
             }
@@ -183,6 +196,27 @@ impl Client {
         roots.drop.retain(|_| places.next().is_some_and(|place| place.is_some()));
         roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
         Ok(roots)
+    }
+
+    /// The trees that steps without an outcome recorded at their start, those that a fork inherited too.
+    async fn trees_of_open_steps(&self, state: &JournalState) -> Result<Vec<BlockId>> {
+        // Registers count their changes: where there was none, nothing is open.
+        if state.registers == 0 {
+            return Ok(Vec::new());
+        }
+        let (_, registers) = self.core.0.ledger.registers(state.id).await?;
+        let mut trees = Vec::new();
+        for register in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
+            let start = OpenStep::decode(state.id, register)?.start;
+            let entry = self.core.entry_at(start).await?;
+            // The words of an erased person's step are gone, and so are their trees.
+            if entry.payload.is_some() {
+                let started: StepStarted = entry.json()?;
+                trees.extend(started.tree);
+                trees.extend(crate::workspace::trees_of_restore(&started));
+            }
+        }
+        Ok(trees)
     }
 
     /// The trees along a branch's ancestry.

@@ -25,7 +25,8 @@ pub struct ForkOptions {
     pub reason: ForkReason,
     /// A name for the new branch.
     pub name: Option<String>,
-    /// What the caller knows the new branch by: forking again under it answers with the first fork.
+    /// What the caller knows the new branch by: forking again under it answers with the first fork, also where the branch
+    /// went on since and no position is named.
     pub key: Option<String>,
     /// Keep the workspace trees of the branch that is not current for ever.
     pub keep: bool,
@@ -70,10 +71,10 @@ impl Client {
         }
         let control = self.control(session).await?;
         let current = self.current_of(&control).await?;
-        let from = options.branch.unwrap_or(current);
+        let (from, seq) = self.place_to_fork(&control, current, &options).await?;
         let state = self.branch_state(session, from).await?;
         let head = state.head;
-        let at = self.position_on(&state, options.seq.unwrap_or(head)).await?;
+        let at = self.position_on(&state, seq.unwrap_or(head)).await?;
         let open = self.open_at(at, (at.journal == from).then_some(&state)).await?;
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
@@ -160,6 +161,24 @@ impl Client {
             }
         }
         Err(Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
+    }
+
+    /// The branch to fork, and the seq, when it is not the head. For who forks again under a key without naming a position,
+    /// "here" means where it was when the fork was made.
+    async fn place_to_fork(
+        &self,
+        control: &JournalState,
+        current: BranchId,
+        options: &ForkOptions,
+    ) -> Result<(BranchId, Option<u64>)> {
+        if let (Some(key), None) = (&options.key, options.seq)
+            && let Some(first) = self.branch_by_key(control.family, key).await?
+            && let Some(left) = self.core.forked_at(control, first).await?
+            && options.branch.is_none_or(|branch| branch == left.journal)
+        {
+            return Ok((left.journal, Some(left.seq)));
+        }
+        Ok((options.branch.unwrap_or(current), options.seq))
     }
 
     /// What hands a branch's workspace over to another, when it has one.
