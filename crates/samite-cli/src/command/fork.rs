@@ -77,7 +77,9 @@ impl Fork {
             }
             None => None,
         };
-        surface.printer.answer(&ForkShape::new(found.session, &report, false).with_workspace(restored.as_ref()))?;
+        let any = !client.workspaces(found.session).await?.is_empty();
+        let shape = ForkShape::new(found.session, &report, false).with_workspace(restored.as_ref()).with_trees(any);
+        surface.printer.answer(&shape)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -68,6 +68,7 @@ struct Transcript {
 #[derive(Serialize)]
 struct Finding {
     line: u64,
+    code: &'static str,
     message: String,
 }
 
@@ -177,7 +178,11 @@ impl ClaudeCode {
                     .report
                     .findings
                     .iter()
-                    .map(|finding| Finding { line: finding.line, message: finding.to_string() })
+                    .map(|finding| Finding {
+                        line: finding.line,
+                        code: finding.kind.code(),
+                        message: finding.to_string(),
+                    })
                     .collect(),
             });
         }

@@ -68,7 +68,8 @@ impl Rewind {
                 shape = shape.with_workspace_gone(&workspace.directory);
             }
         }
-        surface.printer.answer(&shape)?;
+        let any = !client.workspaces(found.session).await?.is_empty();
+        surface.printer.answer(&shape.with_trees(any))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -62,6 +62,12 @@ impl ForkShape {
         self
     }
 
+    /// Says nothing of how long trees are kept where the session has no workspace to have trees of.
+    pub(crate) fn with_trees(mut self, any: bool) -> Self {
+        self.until = self.until.filter(|_| any);
+        self
+    }
+
     /// The shape of a report where the workspace's directory is gone.
     pub(crate) fn with_workspace_gone(mut self, directory: &Path) -> Self {
         self.workspace_gone = Some(directory.display().to_string());

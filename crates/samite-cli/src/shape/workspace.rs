@@ -3,7 +3,7 @@
 use super::PositionShape;
 use crate::printer::words::{bytes, count, duration};
 use crate::printer::{Page, Style};
-use samite::workspace::{Change, ChangeKind, Checkpoint, RecordedTree, Restored};
+use samite::workspace::{Change, ChangeKind, Checkpoint, RecordedTree, RestoreReport, Restored};
 use samite_model::tree::{Kept, KeptReason};
 use serde::Serialize;
 use serde_json::Value;
@@ -199,7 +199,7 @@ impl RestoredShape {
             from: restored.from.into(),
             safety: restored.safety.map(PositionShape::from),
             complete: report.is_complete(),
-            report: serde_json::to_value(report).unwrap_or_default(),
+            report: report_value(report),
             kept: report.kept.iter().map(kept).collect(),
             nanoseconds: u64::try_from(report.nanoseconds).unwrap_or_default(),
         }
@@ -237,6 +237,17 @@ impl RestoredShape {
         show_paths(page, "kept as they are:", &self.kept);
         show_paths(page, "could not be put back, or not whole:", &paths(&self.report, "failed"));
     }
+}
+
+/// What a restore did, as JSON; durations are named as everywhere.
+fn report_value(report: &RestoreReport) -> Value {
+    let mut value = serde_json::to_value(report).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut()
+        && let Some(took) = fields.remove("nanoseconds")
+    {
+        fields.insert("duration_ns".to_owned(), took);
+    }
+    value
 }
 
 /// A path that is kept, and why.

@@ -21,6 +21,8 @@ fn visit(place: &Place, path: &[String], seen: &mut Vec<String>) {
     };
     let (long, short) = (with("--help"), with("-h"));
     assert!(short.len() <= long.len(), "-h is longer than --help: {path:?}");
+    let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{path:?} --help is wider than 80 columns: {wide:?}");
     let name = if path.is_empty() { "samite".to_owned() } else { path.join(" ") };
     let children = listed(&short);
     if children.is_empty() {
@@ -33,6 +35,21 @@ fn visit(place: &Place, path: &[String], seen: &mut Vec<String>) {
         path.push(child);
         visit(place, &path, seen);
     }
+}
+
+/// Every command, groups of commands included.
+pub(crate) fn commands(place: &Place) -> Vec<String> {
+    fn below(place: &Place, path: &[String], found: &mut Vec<String>) {
+        let arguments: Vec<&str> = path.iter().map(String::as_str).chain(["-h"]).collect();
+        for child in listed(&place.run(&arguments).ok()) {
+            let path = [path, &[child]].concat();
+            found.push(path.join(" "));
+            below(place, &path, found);
+        }
+    }
+    let mut found = Vec::new();
+    below(place, &[], &mut found);
+    found
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod mount;
 mod other_steps;
 mod readme;
 mod refusals;
+mod shapes;
 mod steps;
 mod support;
 mod tour;

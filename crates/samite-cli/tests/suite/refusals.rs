@@ -206,6 +206,18 @@ fn entries_of_samite_are_a_line_each_and_reach_no_terminal_as_they_are() {
 }
 
 #[test]
+fn a_fork_says_how_long_trees_are_kept_where_there_may_be_trees() {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "one");
+    assert!(!place.run(&["fork", &id]).ok().contains("trees"));
+    assert!(!place.run(&["rewind", &format!("{id}@1")]).ok().contains("trees"));
+    fs::create_dir(place.path().join("work")).unwrap();
+    place.run(&["workspace", "attach", &id, "work"]).ok();
+    assert!(place.run(&["fork", &id]).ok().contains("keeps its workspace trees until"));
+}
+
+#[test]
 fn tables_fit_eighty_columns() {
     let place = Place::new();
     let id = place.session();

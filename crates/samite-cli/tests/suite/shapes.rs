@@ -1,0 +1,334 @@
+//! docs/json.md is what every command answers with `--json`: each is run, and each field that it has is listed there
+//! with its type, and each one that is listed is seen.
+
+use crate::documents::{root, rows};
+use crate::help::commands;
+use crate::support::{Place, text};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// A field of a shape.
+struct Field {
+    name: String,
+    optional: bool,
+    kind: String,
+}
+
+/// The page, and what of it was seen.
+struct Page {
+    shapes: BTreeMap<String, Vec<Field>>,
+    commands: BTreeMap<String, String>,
+    seen: RefCell<BTreeSet<(String, String)>>,
+    run: RefCell<BTreeSet<String>>,
+}
+
+/// What no test of this file brings about: what cannot be read, is erased or huge, and decisions that take time.
+const UNSEEN: [(&str, &str); 10] = [
+    ("special", "path"),
+    ("special", "what"),
+    ("unreadable", "error"),
+    ("status", "unreadable"),
+    ("entry", "erased"),
+    ("entry", "large"),
+    ("doubt", "error"),
+    ("doubt", "seconds"),
+    ("settlement", "seconds"),
+    ("settlement", "reason"),
+];
+
+impl Page {
+    fn read() -> Self {
+        let document = fs::read_to_string(root().join("docs/json.md")).unwrap();
+        let mut shapes = BTreeMap::new();
+        for section in document.split("\n### ").skip(1) {
+            let (name, rest) = section.split_once('\n').unwrap();
+            let rest = rest.split("\n## ").next().unwrap();
+            let fields = rows(rest, &["field", "type", "what"]).into_iter().map(|row| Field {
+                optional: row[0].ends_with('?'),
+                name: row[0].trim_end_matches('?').to_owned(),
+                kind: row[1].clone(),
+            });
+            assert!(shapes.insert(name.to_owned(), fields.collect::<Vec<_>>()).is_none(), "{name} stands there twice");
+        }
+        let commands = rows(&document, &["command", "answers with"]);
+        let commands = commands.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+        Self { shapes, commands, seen: RefCell::default(), run: RefCell::default() }
+    }
+
+    /// The fields of a shape, those that it takes over included, each with the shape that lists it.
+    fn fields(&self, shape: &str) -> Vec<(&str, &Field)> {
+        let (name, fields) = self.shapes.get_key_value(shape).unwrap_or_else(|| panic!("{shape} is no shape"));
+        let mut all: Vec<(&str, &Field)> = Vec::new();
+        for field in fields {
+            if field.name == "…" {
+                all.extend(self.fields(&field.kind));
+            } else {
+                all.push((name.as_str(), field));
+            }
+        }
+        // What a shape lists itself counts before what it takes over.
+        let own: BTreeSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        all.retain(|(owner, field)| *owner == shape || !own.contains(field.name.as_str()));
+        all
+    }
+
+    /// Checks a value against a type, and answers with what is wrong.
+    fn check(&self, value: &Value, kind: &str) -> Result<(), String> {
+        let mut wrong = Vec::new();
+        for one in alternatives(kind) {
+            match self.check_one(value, one) {
+                Ok(seen) => {
+                    self.seen.borrow_mut().extend(seen);
+                    return Ok(());
+                }
+                Err(why) => wrong.push(why),
+            }
+        }
+        Err(wrong.join("; or "))
+    }
+
+    fn check_one(&self, value: &Value, kind: &str) -> Result<Vec<(String, String)>, String> {
+        let is = match (kind, value) {
+            ("any", _) | ("null", Value::Null) | ("string", Value::String(_)) | ("boolean", Value::Bool(_)) => true,
+            ("number", Value::Number(number)) => number.is_u64() || number.is_i64(),
+            ("null" | "string" | "boolean" | "number", _) => false,
+            (list, Value::Array(items)) if list.starts_with('[') => {
+                let inner = list.trim_start_matches('[').trim_end_matches(']');
+                for item in items {
+                    self.check(item, inner)?;
+                }
+                true
+            }
+            (list, _) if list.starts_with('[') => false,
+            (shape, Value::Object(object)) => return self.check_shape(object, shape),
+            _ => false,
+        };
+        if is { Ok(Vec::new()) } else { Err(format!("{value} is no {kind}")) }
+    }
+
+    fn check_shape(
+        &self,
+        object: &serde_json::Map<String, Value>,
+        shape: &str,
+    ) -> Result<Vec<(String, String)>, String> {
+        let fields = self.fields(shape);
+        let mut seen = Vec::new();
+        for (name, value) in object {
+            let Some((owner, field)) = fields.iter().find(|(_, field)| field.name == *name) else {
+                return Err(format!("{shape} lists no field {name}: {value}"));
+            };
+            self.check(value, &field.kind).map_err(|why| format!("{shape}.{name}: {why}"))?;
+            seen.push(((*owner).to_owned(), name.clone()));
+        }
+        for (_, field) in fields {
+            if !field.optional && !object.contains_key(&field.name) {
+                return Err(format!("{shape} has no field {}", field.name));
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Runs a command with `--json` and checks what it answers.
+    #[track_caller]
+    fn run(&self, place: &Place, arguments: &[&str]) -> Value {
+        let did = place.json(arguments);
+        assert_eq!(did.status, 0, "{arguments:?}: {did:?}");
+        self.answered(arguments, &did.out)
+    }
+
+    /// Checks an answer, and answers with its last line.
+    #[track_caller]
+    fn answered(&self, arguments: &[&str], out: &str) -> Value {
+        let words = [arguments[..arguments.len().min(2)].join(" "), arguments[0].to_owned()];
+        let command = words.iter().find(|words| self.commands.contains_key(*words));
+        let command = command.unwrap_or_else(|| panic!("docs/json.md does not list {arguments:?}"));
+        self.run.borrow_mut().insert(command.clone());
+        let mut last = Value::Null;
+        for line in out.lines() {
+            last = serde_json::from_str(line).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {line}"));
+            self.check(&last, &self.commands[command]).unwrap_or_else(|why| panic!("{arguments:?}: {why}\n{last:#}"));
+        }
+        last
+    }
+}
+
+/// The alternatives of a type: `a or b`, but not those inside of a list.
+fn alternatives(kind: &str) -> Vec<&str> {
+    if kind.starts_with('[') && kind.ends_with(']') && !kind.contains("] or") {
+        return vec![kind];
+    }
+    kind.split(" or ").collect()
+}
+
+/// Two sessions, branches, files, steps and doubts: everything that has a field of its own.
+fn run_all(page: &Page, place: &Place) {
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    let id = text(&run(&["session", "new", "--name", "one"]), "/id");
+    let other = text(&run(&["session", "new", "--parent", &id]), "/id");
+    let write = |name: &str, content: &[u8]| fs::write(place.path().join(name), content).unwrap();
+    fs::create_dir(place.path().join("work")).unwrap();
+    write("work/a.txt", b"one\n");
+    write("work/.env", b"SECRET=1\n");
+    write("work/raw", &[0xff]);
+    write("work/left.log", b"x");
+    write("work/.samiteignore", b"*.log\n");
+    write("work/package.json", b"{}\n");
+    let socket = std::os::unix::net::UnixListener::bind(place.path().join("work/socket")).unwrap();
+    run(&["workspace", "attach", &id, "work"]);
+    run(&["workspace", "status", &id]);
+    let first = run(&["checkpoint", &id, "--label", "begin"])["seq"].as_u64().unwrap();
+    let at = format!("{id}@{first}");
+    run(&["append", &id, "--text", "hello", "--dedupe", "m1"]);
+    run(&["append", &id, "--kind", "compaction", "--text", "short", "--attributes", r#"{"from": 1, "to": 2}"#]);
+    run(&["append", &id, "--kind", "event", "--json-value", "{}"]);
+    let step = |key: &str, effect: &[&str], script: &str| {
+        let mut arguments = vec!["step", "run", &id, "--key", key, "--tool", key];
+        arguments.extend_from_slice(effect);
+        arguments.extend_from_slice(&["--", "sh", "-c", script]);
+        run(&arguments)
+    };
+    step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");
+    step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");
+    step("files", &["--effect", "contained", "--within", "work/x"], "true");
+    step("seen", &["--effect", "observable:5s", "--probe", "file:sent"], "echo > sent");
+    run(&["step", "list", &id]);
+    run(&["read", &id]);
+    run(&["read", &id, "--headers"]);
+    write("work/a.txt", b"changed\n");
+    write("work/plan.md", b"1. go on\n");
+    write("work/package.json", b"{\"name\": \"x\"}\n");
+    run(&["recover", &id]);
+    write("work/mine.txt", b"mine\n");
+    run(&["workspace", "restore", &at, "--plan"]);
+    run(&["workspace", "restore", &at]);
+    run(&["checkpoint", &id]);
+    run(&["diff", &at, &id]);
+    run(&["workspace", "log", &id, "a.txt"]);
+    run(&["workspace", "cat", &at, "a.txt"]);
+    run(&["workspace", "cat", &at, "raw"]);
+    let fork = text(&run(&["fork", &at, "--into", "second", "--name", "second"]), "/id");
+    let fork = format!("{id}:{fork}");
+    doubts(page, place, &id);
+    run(&["branch", "keep", &fork]);
+    run(&["branch", "keep", &fork, "--days", "3"]);
+    run(&["branch", "list", &id]);
+    run(&["rewind", &at, "--plan"]);
+    run(&["rewind", &at]);
+    run(&["branch", "use", &fork]);
+    run(&["session", "show", &id]);
+    run(&["session", "list"]);
+    run(&["session", "tree", &id]);
+    run(&["status"]);
+    let gone = text(&run(&["fork", &other]), "/id");
+    run(&["branch", "delete", &format!("{other}:{gone}")]);
+    let third = text(&run(&["fork", &at, "--into", "third"]), "/id");
+    let third = format!("{id}:{third}");
+    write("third/new", b"new");
+    run(&["checkpoint", &third, "--no-environment"]);
+    run(&["branch", "keep", &third, "--days", "0"]);
+    run(&["gc", "--dry-run"]);
+    run(&["gc"]);
+    run(&["verify"]);
+    run(&["backup", "copy"]);
+    fs::remove_dir_all(place.path().join("second")).unwrap();
+    run(&["rewind", &at]);
+    drop(socket);
+}
+
+/// Steps that were cut off, found, settled and given up.
+fn doubts(page: &Page, place: &Place, id: &str) {
+    let cut_off = |key: &str, effect: &[&str], script: &str| {
+        let mut arguments = vec!["--json", "step", "run", id, "--key", key, "--tool", key];
+        arguments.extend_from_slice(effect);
+        let script = format!("{script}; kill -9 $PPID; sleep 60");
+        arguments.extend_from_slice(&["--", "sh", "-c", &script]);
+        let mut child = place.command(&arguments).spawn().unwrap();
+        crate::bad_input::wait_for(&place.path().join(key));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    cut_off("mail", &[], "touch mail");
+    cut_off("file", &["--effect", "observable", "--probe", "file:file"], "touch file");
+    cut_off("look", &["--effect", "observable", "--probe", "workspace"], "echo x > work/seen; touch look");
+    run(&["recover", id, "--plan"]);
+    let again = ["step", "run", id, "--key", "again", "--tool", "file", "--", "true"];
+    let did = place.json(&again);
+    assert_eq!(did.status, 9, "{did:?}");
+    page.answered(&again, &did.out);
+    run(&["recover", id]);
+    run(&["step", "resolve", id, "mail", "--happened"]);
+    run(&["step", "resolve", id, "look", "--did-not"]);
+}
+
+#[test]
+fn every_command_answers_as_the_page_says() {
+    let page = Page::read();
+    let place = Place::new();
+    run_all(&page, &place);
+    let out = place.run_with_input(&["--json", "key", "export", "key.samite"], b"correct horse\n").ok();
+    page.answered(&["key", "export"], &out);
+    let out = place.run_with_input(&["--json", "key", "import", "key.samite"], b"correct horse\n").ok();
+    page.answered(&["key", "import"], &out);
+    let line = r#"{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"content":"hi"}}"#;
+    fs::create_dir(place.path().join("logs")).unwrap();
+    fs::write(place.path().join("logs/s.jsonl"), format!("{line}\n{{torn\n")).unwrap();
+    fs::write(place.path().join("logs/no.jsonl"), "plain words\n").unwrap();
+    page.run(&place, &["import", "claude-code", "logs"]);
+    page.run(&place, &["completions", "bash"]);
+    page.run(&place, &["tour"]);
+    damaged(&page);
+    let groups = ["session", "step", "workspace", "branch", "key", "import"];
+    let all: BTreeSet<String> =
+        commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
+    let listed: BTreeSet<String> = page.commands.keys().cloned().collect();
+    assert_eq!(listed, all, "docs/json.md lists every command and no other");
+    assert_eq!(*page.run.borrow(), all, "every command was run");
+    let seen = page.seen.borrow();
+    let unseen: Vec<(String, String)> = page
+        .shapes
+        .iter()
+        .flat_map(|(shape, fields)| fields.iter().map(|field| (shape.clone(), field.name.clone())))
+        .filter(|(_, field)| field != "…")
+        .filter(|(shape, field)| shape != "error" && !UNSEEN.contains(&(shape.as_str(), field.as_str())))
+        .filter(|field| !seen.contains(field))
+        .collect();
+    assert!(unseen.is_empty(), "docs/json.md lists what no command answered with: {unseen:?}");
+}
+
+/// A store that is damaged, for what `verify` finds.
+fn damaged(page: &Page) {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "one");
+    fs::create_dir(place.path().join("work")).unwrap();
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state.to_be_bytes()[0]
+    };
+    let noise: Vec<u8> = (0..700_000).map(|_| next()).collect();
+    fs::write(place.path().join("work/noise"), noise).unwrap();
+    place.run(&["workspace", "attach", &id, "work"]).ok();
+    place.run(&["checkpoint", &id, "--no-environment"]).ok();
+    let packs = place.store().join("tenants/local/packs");
+    fs::remove_dir_all(&packs).unwrap();
+    fs::create_dir(&packs).unwrap();
+    let did = place.json(&["verify"]);
+    assert_eq!(did.status, 8, "{did:?}");
+    let verified = page.answered(&["verify"], &did.out);
+    assert!(!verified["findings"].as_array().unwrap().is_empty(), "{verified}");
+}
+
+#[test]
+fn an_error_is_as_the_page_says() {
+    let page = Page::read();
+    let place = Place::new();
+    let id = place.session();
+    for (arguments, status) in [(["read", "0000"], 3), (["no-such-command", &id], 2), (["rewind", &id], 2)] {
+        let error = place.json(&arguments).error(status);
+        page.check(&error, "error").unwrap();
+    }
+}
