@@ -169,3 +169,59 @@ fn a_call_that_waited_for_a_person_runs_only_when_the_other_did_not_happen() {
         assert_eq!(place.json(&["verify"]).json()["ok"], true);
     }
 }
+
+/// What is cut off: a step in doubt, and a call in other words that brings the doubt up.
+fn doubted(effect: &'static [&'static str]) -> (Place, String, Vec<String>) {
+    let place = Place::new();
+    let id = place.session();
+    let call = |key: &str, script: &str| {
+        let head = ["step", "run", &id, "--key", key, "--tool", "mail"];
+        let all = [&head[..], effect, &["--", "sh", "-c", script]].concat();
+        all.into_iter().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let first = call("k1", "echo sent >> sent.txt; sleep 60");
+    cut_off(&place, &first.iter().map(String::as_str).collect::<Vec<_>>(), "sent.txt");
+    let reworded = call("k2", "echo sent >> sent.txt");
+    (place, id, reworded)
+}
+
+#[test]
+fn a_call_in_other_words_that_is_killed_anywhere_does_not_run_when_it_is_repeated() {
+    let observable: &[&str] = &["--effect", "observable", "--probe", "file:sent.txt"];
+    for effect in [observable, &[]] {
+        let run = |place: &Place, call: &[String], variables: &[(&str, &str)]| {
+            let mut command = place.command(&call.iter().map(String::as_str).collect::<Vec<_>>());
+            command.envs(variables.iter().copied()).output().unwrap().status.code()
+        };
+        let (place, _, reworded) = doubted(effect);
+        let trace = place.path().join("trace.txt");
+        let asked = run(&place, &reworded, &[("SAMITE_KILL_TRACE", trace.to_str().unwrap())]);
+        assert_eq!(asked, Some(if effect.is_empty() { 4 } else { 9 }));
+        let Ok(passed) = fs::read_to_string(&trace) else {
+            eprintln!("SKIPPED: the command is built without kill points");
+            return;
+        };
+        let mut times = std::collections::HashMap::new();
+        let mut killed = 0;
+        for point in passed.lines() {
+            let time = times.entry(point).or_insert(0);
+            *time += 1;
+            // After each commit, and around each part of a step.
+            if point != "ledger.after_commit" && !point.starts_with("step.") {
+                continue;
+            }
+            let (place, id, reworded) = doubted(effect);
+            killed +=
+                usize::from(run(&place, &reworded, &[("SAMITE_KILL_POINT", &format!("{point}:{time}"))]).is_none());
+            if effect.is_empty() {
+                assert_eq!(run(&place, &reworded, &[]), Some(4), "{point}:{time}");
+                place.run(&["step", "resolve", &id, "k1", "--happened"]).ok();
+            }
+            for _ in 0..2 {
+                assert_eq!(run(&place, &reworded, &[]), Some(9), "{point}:{time}");
+            }
+            assert_eq!(lines(&place, "sent.txt"), 1, "{point}:{time}");
+        }
+        assert!(killed >= 4, "{killed} were killed");
+    }
+}

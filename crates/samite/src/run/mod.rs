@@ -306,7 +306,7 @@ impl Writer {
         if let Some(OnStart(hand_out)) = &run.on_start {
             hand_out(signalled.interrupt(supervised.stopper())?);
         }
-        let mut finished = self.wait_for(supervised)?;
+        let mut finished = self.renewing(|| supervised.wait())?;
         samite_host::kill_point("step.before_outcome");
         // A command that ended well all the same has done what it should.
         let signal =
@@ -328,7 +328,8 @@ impl Writer {
         };
         // Whoever goes back behind a step on files takes away what it made, whether or not a checkpoint followed.
         let position = if step.tree.is_some() {
-            self.finish_with_tree(handle, &completion).await?.position
+            // Looking through a large directory takes its time.
+            self.renewing(|| futures_lite::future::block_on(self.finish_with_tree(handle, &completion)))?.position
         } else {
             self.finish(handle, &completion).await?
         };
@@ -351,10 +352,10 @@ impl Writer {
         })
     }
 
-    /// Waits for the command's end, and renews the lease meanwhile when only time would end it: this writer's other
+    /// Does something that takes its time, and renews the lease meanwhile when only time would end it: this writer's other
     /// commands, too, would otherwise take it for lost.
-    fn wait_for(&self, supervised: Supervised) -> Result<Finished> {
-        let Some(every) = self.renewal() else { return supervised.wait() };
+    fn renewing<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(every) = self.renewal() else { return act() };
         let (ended, waiting) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             scope.spawn(move || {
@@ -363,9 +364,9 @@ impl Writer {
                     futures_lite::future::block_on(self.renew()).ok();
                 }
             });
-            let finished = supervised.wait();
+            let done = act();
             drop(ended);
-            finished
+            done
         })
     }
 
