@@ -7,6 +7,7 @@
     reason = "tests stop at what they do not expect, make their own files, and say what they skip"
 )]
 
+mod ages;
 mod children;
 mod collecting;
 mod damage;

@@ -1,0 +1,169 @@
+//! How branches age: instants are written down, and a clock is set to them.
+
+use crate::support::{Place, event, noise, run};
+use samite::payload::{ForkReason, SettledBy};
+use samite::workspace::CheckpointOptions;
+use samite::{Begin, Client, ForkOptions, Lifetime, NewSession, NewStep, Resolution, Settled, WriterOptions};
+use samite_model::step::Effect;
+use samite_model::{BranchId, Position, SessionId};
+use serde_json::json;
+use std::fs;
+
+/// Days after an instant of 2100, in nanoseconds since 1970.
+const fn day(number: i64) -> i64 {
+    (4_102_444_800 + number * 24 * 3600) * 1_000_000_000
+}
+
+async fn checkpoint(client: &Client, session: SessionId, branch: BranchId) -> Position {
+    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
+    client.checkpoint(session, Some(branch), WriterOptions::default(), options).await.unwrap().position
+}
+
+async fn lifetime(client: &Client, session: SessionId, branch: BranchId) -> Lifetime {
+    let branches = client.branches(session).await.unwrap();
+    branches.iter().find(|known| known.id == branch).unwrap().lifetime
+}
+
+/// The branches whose trees would go, with how many.
+async fn going(client: &Client) -> Vec<(BranchId, usize)> {
+    let plan = client.plan_collection().await.unwrap();
+    plan.branches.iter().map(|found| (found.branch, found.trees)).collect()
+}
+
+async fn holds(client: &Client, at: Position, name: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    client.cat(at, name, &mut bytes).await.map_err(|error| error.code().to_owned())?;
+    Ok(bytes)
+}
+
+#[test]
+fn trees_age_from_the_last_entry_of_their_branch() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, clock) = place.in_memory();
+    clock.set(day(0));
+    run(async {
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        fs::write(work.join("file"), noise(1, 100_000)).unwrap();
+        let main = client.current_branch(session).await.unwrap();
+        checkpoint(&client, session, main).await;
+        let fork = client.fork(session, ForkOptions::default()).await.unwrap();
+        let idle = client.fork(session, ForkOptions::default()).await.unwrap();
+        assert_eq!(fork.trees_until, Some(day(30)));
+        assert_eq!(lifetime(&client, session, fork.branch).await, Lifetime::TreesUntil(day(30)));
+        let second = place.path("second");
+        client.materialise(session, fork.branch, &second).await.unwrap();
+        fs::write(second.join("tried"), noise(2, 100_000)).unwrap();
+        clock.set(day(20));
+        let tried = checkpoint(&client, session, fork.branch).await;
+        assert_eq!(lifetime(&client, session, fork.branch).await, Lifetime::TreesUntil(day(50)));
+        assert_eq!(lifetime(&client, session, idle.branch).await, Lifetime::TreesUntil(day(30)));
+        assert_eq!(lifetime(&client, session, main).await, Lifetime::Current);
+        for (now, right) in [(day(31), vec![]), (day(50) - 1, vec![]), (day(50), vec![(fork.branch, 1)])] {
+            clock.set(now);
+            assert_eq!(going(&client).await, right, "at {now}");
+        }
+        // It is not only trees that keep a branch young.
+        clock.set(day(49));
+        let writer = client.writer(session, Some(fork.branch), WriterOptions::default()).await.unwrap();
+        writer.append(event("still at it")).await.unwrap();
+        writer.release().await.unwrap();
+        clock.set(day(78));
+        assert_eq!(
+            (lifetime(&client, session, fork.branch).await, going(&client).await),
+            (Lifetime::TreesUntil(day(79)), vec![])
+        );
+        // What somebody says holds as it is said.
+        client.set_lifetime(session, fork.branch, Some(day(70))).await.unwrap();
+        assert_eq!(lifetime(&client, session, fork.branch).await, Lifetime::TreesUntil(day(70)));
+        assert_eq!(going(&client).await, [(fork.branch, 1)]);
+        client.set_lifetime(session, fork.branch, None).await.unwrap();
+        clock.set(day(10_000));
+        assert_eq!((lifetime(&client, session, fork.branch).await, going(&client).await), (Lifetime::Kept, vec![]));
+        client.set_lifetime(session, fork.branch, Some(day(9_999))).await.unwrap();
+        assert!(client.collect().await.unwrap().blocks > 0);
+        assert_eq!(holds(&client, tried, "tried").await, Err("tree_collected".to_owned()));
+        let head = client.head(session, main).await.unwrap();
+        assert!(holds(&client, head, "file").await.unwrap() == noise(1, 100_000));
+    });
+}
+
+#[test]
+fn a_branch_that_a_rewind_left_ages_from_then_and_from_what_is_written_to_it_later() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, clock) = place.in_memory();
+    clock.set(day(0));
+    run(async {
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        let old = client.current_branch(session).await.unwrap();
+        fs::write(work.join("file"), noise(1, 100_000)).unwrap();
+        let first = checkpoint(&client, session, old).await;
+        fs::write(work.join("file"), noise(2, 100_000)).unwrap();
+        checkpoint(&client, session, old).await;
+        clock.set(day(100));
+        let back = ForkOptions { seq: Some(first.seq), reason: ForkReason::Rewind, ..ForkOptions::default() };
+        let new = client.fork(session, back).await.unwrap().branch;
+        // Its last entry is long ago, but it was current until now.
+        assert_eq!(lifetime(&client, session, old).await, Lifetime::TreesUntil(day(130)));
+        clock.set(day(110));
+        let writer = client.writer(session, Some(old), WriterOptions::default()).await.unwrap();
+        writer.append(event("late")).await.unwrap();
+        writer.release().await.unwrap();
+        assert_eq!(lifetime(&client, session, old).await, Lifetime::TreesUntil(day(140)));
+        clock.set(day(139));
+        assert_eq!(going(&client).await, []);
+        clock.set(day(140));
+        assert_eq!(going(&client).await, [(old, 1)], "the other tree is the new branch's as well");
+        // Current again, and left again, it is young again.
+        client.make_current(session, old).await.unwrap();
+        assert_eq!(lifetime(&client, session, old).await, Lifetime::Current);
+        assert_eq!(lifetime(&client, session, new).await, Lifetime::TreesUntil(day(170)));
+        client.make_current(session, new).await.unwrap();
+        assert_eq!(lifetime(&client, session, old).await, Lifetime::TreesUntil(day(170)));
+    });
+}
+
+#[test]
+fn the_trees_that_an_open_restore_is_between_stay_until_it_is_settled() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, clock) = place.in_memory();
+    clock.set(day(0));
+    run(async {
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        fs::write(work.join("file"), "main").unwrap();
+        let main = client.current_branch(session).await.unwrap();
+        let base = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+        let base = base.await.unwrap();
+        let fork = client.fork(session, ForkOptions::default()).await.unwrap().branch;
+        let second = place.path("second");
+        client.materialise(session, fork, &second).await.unwrap();
+        fs::write(second.join("tried"), noise(1, 100_000)).unwrap();
+        let at = checkpoint(&client, session, fork).await;
+        let target = client.tree_at(at).await.unwrap().unwrap().tree.root;
+        // A restore of the current branch to a tree of the other was begun, and cut off.
+        let writer = client.writer(session, Some(main), WriterOptions::default()).await.unwrap();
+        let input = json!({
+            "operation": "00112233445566778899aabbccddeeff", "target": target, "base": base.root,
+            "within": [], "others": [], "force": false,
+        });
+        let effect = Effect::Contained { within: Vec::new() };
+        let step = NewStep { effect, tree: Some(base.root), ..NewStep::new("restore 0011", "samite.restore", input) };
+        let Begin::Run(step) = writer.begin(&step).await.unwrap() else { panic!() };
+        writer.release().await.unwrap();
+        clock.set(day(100));
+        assert_eq!(going(&client).await, []);
+        assert_eq!(client.collect().await.unwrap().blocks, 0);
+        assert!(holds(&client, at, "tried").await.unwrap() == noise(1, 100_000));
+        let writer = client.writer(session, Some(main), WriterOptions::default()).await.unwrap();
+        let resolution = Resolution { what: Settled::Abandoned, by: SettledBy::Person, evidence: None, note: None };
+        writer.resolve(step.id, &resolution).await.unwrap();
+        assert_eq!(going(&client).await, [(fork, 1)]);
+        assert!(client.collect().await.unwrap().blocks > 0);
+        assert_eq!(holds(&client, at, "tried").await, Err("tree_collected".to_owned()));
+    });
+}
