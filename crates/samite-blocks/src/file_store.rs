@@ -107,19 +107,20 @@ impl PackStore for FilePackStore {
         Ok(Box::new(FileUpload { file, unfinished, finished, done: false }))
     }
 
-    async fn read(&self, pack: PackId, offset: u64, length: usize) -> Result<Vec<u8>> {
+    async fn read_into(&self, pack: PackId, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let file = self.file(pack)?;
-        let mut bytes = Vec::with_capacity(length);
-        file.read_at(offset, length, &mut bytes)?;
-        if bytes.len() < length {
-            let end = offset.saturating_add(bytes.len() as u64);
+        // What was in it is overwritten, so that only what is new has to be zeroed first.
+        bytes.resize(length, 0);
+        let got = file.fill_at(offset, bytes)?;
+        if got < length {
+            let end = offset.saturating_add(got as u64);
             return Err(Error::corrupt(
                 "pack_cut",
-                format!("pack {pack} ends at byte {end}, {} bytes before it should", length - bytes.len()),
+                format!("pack {pack} ends at byte {end}, {} bytes before it should", length - got),
             )
             .hint("restore it from a backup; what is before its end can be read"));
         }
-        Ok(bytes)
+        Ok(())
     }
 
     async fn size(&self, pack: PackId) -> Result<Option<u64>> {

@@ -3,6 +3,8 @@
 use crate::format::{self, HEADER_SIZE, PackIndex, TRAILER_SIZE};
 use crate::store::PackStore;
 use samite_model::{BlockId, Error, PackId, Result};
+use std::cell::Cell;
+use std::ops::Range;
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,12 @@ pub type EachBlock<'a> = dyn FnMut(usize, Result<&[u8]>) -> Result<()> + Send + 
 const GAP: u64 = 32 << 10;
 /// No more is read at once than this, except for a single block.
 const RUN: u64 = 4 << 20;
+
+thread_local! {
+    /// Where a thread reads runs of blocks. One that is made anew for each run costs more than the reading: the system
+    /// has to find, clear and map its pages again.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Reads blocks from a store.
 #[derive(Clone, Copy)]
@@ -55,6 +63,7 @@ impl<'a> PackReader<'a> {
         let mut order: Vec<(usize, Place)> = places.iter().copied().enumerate().collect();
         order.sort_by_key(|(_, place)| (place.pack, place.offset));
         let mut rest = order.as_slice();
+        let mut buffer = BUFFER.take();
         while let Some((_, first)) = rest.first() {
             let mut end = first.offset + u64::from(first.length);
             let mut count = 1;
@@ -68,17 +77,27 @@ impl<'a> PackReader<'a> {
                 count += 1;
             }
             let (run, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-            self.read_run(run, first.offset, end, each).await?;
+            self.read_run(run, first.offset..end, &mut buffer, each).await?;
             rest = after;
+        }
+        if buffer.capacity() as u64 <= RUN {
+            BUFFER.set(buffer);
         }
         Ok(())
     }
 
-    async fn read_run(&self, run: &[(usize, Place)], start: u64, end: u64, each: &mut EachBlock<'_>) -> Result<()> {
+    async fn read_run(
+        &self,
+        run: &[(usize, Place)],
+        range: Range<u64>,
+        bytes: &mut Vec<u8>,
+        each: &mut EachBlock<'_>,
+    ) -> Result<()> {
         let Some((_, first)) = run.first() else { return Ok(()) };
-        let length = usize::try_from(end - start).unwrap_or(usize::MAX);
-        let bytes = match self.store.read(first.pack, start, length).await {
-            Ok(bytes) => bytes,
+        let start = range.start;
+        let length = usize::try_from(range.end - start).unwrap_or(usize::MAX);
+        match self.store.read_into(first.pack, start, length, bytes).await {
+            Ok(()) => {}
             Err(_) if run.len() > 1 => {
                 // One by one, so that only what is damaged is reported.
                 for (at, place) in run {
@@ -90,7 +109,7 @@ impl<'a> PackReader<'a> {
                 return Ok(());
             }
             Err(error) => return each(run.first().map_or(0, |(at, _)| *at), Err(error.context(naming(first)))),
-        };
+        }
         for (at, place) in run {
             let from = usize::try_from(place.offset - start).unwrap_or(usize::MAX);
             let block = bytes.get(from..).and_then(|rest| rest.get(..usize::try_from(place.length).ok()?));

@@ -12,11 +12,22 @@ pub trait PackStore: Send + Sync + 'static {
     /// `conflict` (`pack_exists`) when there is a pack with this id; `denied` or `unavailable`.
     async fn put(&self, pack: PackId) -> Result<Box<dyn PackUpload>>;
 
-    /// The bytes of a range.
+    /// Replaces what is in `bytes` by the bytes of a range: whoever reads many ranges needs one buffer for all of them.
+    /// After an error it holds anything.
     ///
     /// # Errors
     /// `corrupt` naming the pack: `pack_missing` when there is none, `pack_cut` when it ends before the range does.
-    async fn read(&self, pack: PackId, offset: u64, length: usize) -> Result<Vec<u8>>;
+    async fn read_into(&self, pack: PackId, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()>;
+
+    /// The bytes of a range.
+    ///
+    /// # Errors
+    /// As [`PackStore::read_into`].
+    async fn read(&self, pack: PackId, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read_into(pack, offset, length, &mut bytes).await?;
+        Ok(bytes)
+    }
 
     /// The size of a finished pack; `None` when there is none.
     async fn size(&self, pack: PackId) -> Result<Option<u64>>;

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::LazyLock;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
-use zstd::zstd_safe::{CParameter, compress_bound};
+use zstd::zstd_safe::{CParameter, WriteBuf, compress_bound};
 
 /// The body is the plaintext.
 const RAW: u8 = 0;
@@ -21,6 +21,9 @@ const LEVEL: i32 = 3;
 const QUICK_LEVEL: i32 = -1;
 /// Up to so many bytes a payload is short, as the starts and outcomes of most steps are.
 const SHORT: usize = 512;
+/// Up to so many bytes a block is small, as most files of a workspace are: reading the tables of its codes would cost
+/// more than all the rest of opening it, and its literals stay as they are too.
+const SMALL: usize = 4 << 10;
 /// Shorter ones do not shrink.
 const SHORTEST: usize = 64;
 /// Longer ones make their own context while they go.
@@ -38,6 +41,7 @@ static DECODER: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderD
 #[derive(Default)]
 struct Contexts {
     plain: Option<Compressor<'static>>,
+    small: Option<Compressor<'static>>,
     dictionary: Option<Compressor<'static>>,
     quick: Option<Compressor<'static>>,
     plain_decompressor: Option<Decompressor<'static>>,
@@ -69,7 +73,8 @@ fn with_codec<T>(codec: u8, plaintext: &[u8], then: impl FnOnce(u8, &[u8]) -> Re
         let compressor = match codec {
             ZSTD_DICTIONARY_1 if plaintext.len() <= SHORT => ready(&mut contexts.quick, quick_compressor),
             ZSTD_DICTIONARY_1 => ready(&mut contexts.dictionary, dictionary_compressor),
-            _ => ready(&mut contexts.plain, plain_compressor),
+            _ if plaintext.len() <= SMALL => ready(&mut contexts.small, || plain_compressor(QUICK_LEVEL)),
+            _ => ready(&mut contexts.plain, || plain_compressor(LEVEL)),
         }
         .map_err(failed)?;
         contexts.buffer.clear();
@@ -89,25 +94,28 @@ fn with_codec<T>(codec: u8, plaintext: &[u8], then: impl FnOnce(u8, &[u8]) -> Re
 /// The plaintext, of exactly `length` bytes, of a body that begins at `at` in `bytes`; `None` when it is something
 /// else. At least four bytes must lie before the body: they are overwritten.
 pub(crate) fn decompress(codec: u8, bytes: &mut [u8], at: usize, length: usize) -> Option<Vec<u8>> {
-    let mut plaintext = Vec::new();
-    decompress_into(codec, bytes, at, length, &mut plaintext)?;
-    Some(plaintext)
+    if codec == RAW {
+        return bytes.get(at..).filter(|body| body.len() == length).map(<[u8]>::to_vec);
+    }
+    // What does not fit is an error of zstd's, so that a few bytes cannot become many.
+    let mut plaintext = Vec::with_capacity(length);
+    decompress_frame(codec, bytes, at, &mut plaintext)?;
+    (plaintext.len() == length).then_some(plaintext)
 }
 
-/// As [`decompress`], into a buffer whose content is replaced, and whose room is used again.
-pub(crate) fn decompress_into(
-    codec: u8,
-    bytes: &mut [u8],
-    at: usize,
-    length: usize,
-    plaintext: &mut Vec<u8>,
-) -> Option<()> {
-    plaintext.clear();
+/// As [`decompress`], into a place that the plaintext fills.
+pub(crate) fn decompress_into(codec: u8, bytes: &mut [u8], at: usize, plaintext: &mut [u8]) -> Option<()> {
     if codec == RAW {
-        let body = bytes.get(at..).filter(|body| body.len() == length)?;
-        plaintext.extend_from_slice(body);
+        let body = bytes.get(at..).filter(|body| body.len() == plaintext.len())?;
+        plaintext.copy_from_slice(body);
         return Some(());
     }
+    let length = decompress_frame(codec, bytes, at, plaintext)?;
+    (length == plaintext.len()).then_some(())
+}
+
+/// How many bytes a frame gave.
+fn decompress_frame<C: WriteBuf + ?Sized>(codec: u8, bytes: &mut [u8], at: usize, place: &mut C) -> Option<usize> {
     let frame = bytes.get_mut(at.checked_sub(MAGIC.len())?..)?;
     frame.first_chunk_mut::<4>().map(|magic| *magic = MAGIC)?;
     CONTEXTS.with_borrow_mut(|contexts| {
@@ -117,10 +125,7 @@ pub(crate) fn decompress_into(
             _ => return None,
         }
         .ok()?;
-        // What does not fit is an error of zstd's, so that a few bytes cannot become many.
-        plaintext.reserve_exact(length);
-        decompressor.decompress_to_buffer(frame, plaintext).ok()?;
-        (plaintext.len() == length).then_some(())
+        decompressor.decompress_to_buffer(frame, place).ok()
     })
 }
 
@@ -133,8 +138,8 @@ fn ready<T>(place: &mut Option<T>, make: impl FnOnce() -> io::Result<T>) -> io::
     Ok(place.insert(context))
 }
 
-fn plain_compressor() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::new(LEVEL)?;
+fn plain_compressor(level: i32) -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(level)?;
     slim(&mut compressor)?;
     Ok(compressor)
 }

@@ -29,11 +29,11 @@ pub trait Sealing: Send + Sync + 'static {
     /// As [`Sealing::open_block`].
     fn open_typed_block(&self, domain: Domain, id: BlockId, sealed: &[u8]) -> Result<(u8, Vec<u8>)>;
 
-    /// Replaces what is in `plaintext` by the plaintext of a block.
+    /// Calls `then` with the plaintext of a block, unless it cannot be opened.
     ///
     /// # Errors
-    /// As [`Sealing::open_block`]; then the buffer holds anything.
-    fn open_block_into(&self, domain: Domain, id: BlockId, sealed: &[u8], plaintext: &mut Vec<u8>) -> Result<()>;
+    /// As [`Sealing::open_block`].
+    fn with_block(&self, domain: Domain, id: BlockId, sealed: &[u8], then: &mut dyn FnMut(&[u8])) -> Result<()>;
 
     /// What the cuts of large files depend on beside their content: secret, so that the sizes of chunks tell nothing.
     ///
@@ -59,8 +59,8 @@ impl Sealing for Keyring {
         Self::open_typed_block(self, domain, id, sealed)
     }
 
-    fn open_block_into(&self, domain: Domain, id: BlockId, sealed: &[u8], plaintext: &mut Vec<u8>) -> Result<()> {
-        Self::open_block_into(self, domain, id, sealed, plaintext).map(drop)
+    fn with_block(&self, domain: Domain, id: BlockId, sealed: &[u8], then: &mut dyn FnMut(&[u8])) -> Result<()> {
+        Self::with_block(self, domain, id, sealed, |_, plaintext| then(plaintext))
     }
 
     fn chunk_seed(&self) -> Result<u64> {

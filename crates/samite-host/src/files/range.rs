@@ -39,17 +39,26 @@ impl RangeFile {
     pub fn read_at(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let start = bytes.len();
         bytes.resize(start.saturating_add(length), 0);
+        let got = self.fill_at(offset, bytes.get_mut(start..).unwrap_or_default())?;
+        bytes.truncate(start + got);
+        Ok(())
+    }
+
+    /// Fills a place with the bytes of a range and returns how many came: fewer when the file ends before it is full.
+    ///
+    /// # Errors
+    /// `unavailable`, naming the path.
+    pub fn fill_at(&self, offset: u64, place: &mut [u8]) -> Result<usize> {
         let mut done = 0;
-        while let Some(place) = bytes.get_mut(start + done..).filter(|place| !place.is_empty()) {
-            match self.file.read_at(place, offset.saturating_add(done as u64)) {
+        while let Some(rest) = place.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, offset.saturating_add(done as u64)) {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => return Err(io_error("read", &self.path, source)),
             }
         }
-        bytes.truncate(start + done);
-        Ok(())
+        Ok(done)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::keystore::Purpose;
 use samite_host::random_id;
 use samite_model::envelope::{Envelope, NONCE_SIZE, PREFIX_SIZE, TAG_SIZE, block_additional_data};
 use samite_model::{BlockId, Error, Pseudonym, Result};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The largest block, in bytes of plaintext.
@@ -17,9 +17,14 @@ pub const MAXIMUM_BLOCK: usize = 16 << 20;
 /// codec ‖ type ‖ length.
 const HEAD_SIZE: usize = 6;
 
+/// A thread keeps no larger buffer than this for what it opened: enough for the largest chunks.
+const KEPT_OPENED: usize = 5 << 20;
+
 thread_local! {
     /// Where a thread opens blocks: they come in bytes that others may look at too.
     static SEALED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// Where it puts type ‖ plaintext, as they are hashed: in one piece, which takes a third less time for small blocks.
+    static OPENED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Whose blocks: the same bytes have different ids in different domains, and nobody can tell that they are the same.
@@ -89,18 +94,39 @@ impl Keyring {
     /// # Errors
     /// As [`Keyring::open_block`].
     pub fn open_typed_block(&self, domain: Domain, id: BlockId, bytes: &[u8]) -> Result<(u8, Vec<u8>)> {
-        let mut plaintext = Vec::new();
-        let block_type = self.open_block_into(domain, id, bytes, &mut plaintext)?;
-        Ok((block_type, plaintext))
+        self.with_block(domain, id, bytes, |block_type, plaintext| (block_type, plaintext.to_vec()))
     }
 
-    /// Replaces what is in `plaintext` by the plaintext of a block, which is checked against its id, and returns its
-    /// type: whoever opens many blocks one after the other needs one buffer for all of them. After an error it holds
-    /// anything.
+    /// Calls `then` with the type and plaintext of a block, which is checked against its id: whoever opens many blocks
+    /// one after the other keeps none of them.
     ///
     /// # Errors
     /// As [`Keyring::open_block`].
-    pub fn open_block_into(&self, domain: Domain, id: BlockId, bytes: &[u8], plaintext: &mut Vec<u8>) -> Result<u8> {
+    pub fn with_block<T>(
+        &self,
+        domain: Domain,
+        id: BlockId,
+        bytes: &[u8],
+        then: impl FnOnce(u8, &[u8]) -> T,
+    ) -> Result<T> {
+        // Taken, so that `then` may open blocks too.
+        let mut opened = OPENED.take();
+        let result =
+            self.open_into(domain, id, bytes, &mut opened).map(|(block_type, plaintext)| then(block_type, plaintext));
+        if opened.capacity() <= KEPT_OPENED {
+            OPENED.set(opened);
+        }
+        result
+    }
+
+    /// Puts type and plaintext at the beginning of `opened`, which only grows, and returns them.
+    fn open_into<'a>(
+        &self,
+        domain: Domain,
+        id: BlockId,
+        bytes: &[u8],
+        opened: &'a mut Vec<u8>,
+    ) -> Result<(u8, &'a [u8])> {
         let damaged = |what: &str| Error::corrupt("bad_block", format!("block {id} {what}"));
         let parts = Envelope::parse(bytes).map_err(|error| damaged("is not sealed").because(error))?;
         let mut keys = self.domain_keys(domain)?;
@@ -119,7 +145,7 @@ impl Keyring {
             });
         }
         let additional = block_additional_data(self.tenant(), id);
-        let block_type = SEALED.with_borrow_mut(|sealed| {
+        let length = SEALED.with_borrow_mut(|sealed| {
             sealed.clear();
             sealed.extend_from_slice(parts.sealed);
             let content = open_in_place(&keys.block, parts.nonce, &additional, sealed)
@@ -130,17 +156,27 @@ impl Keyring {
             };
             let (codec, block_type, length) =
                 head().filter(|(_, _, length)| *length <= MAXIMUM_BLOCK).ok_or_else(|| damaged("has a bad head"))?;
-            compression::decompress_into(codec, content, HEAD_SIZE, length, plaintext)
+            if opened.len() <= length {
+                opened.resize(length + 1, 0);
+            }
+            let place = opened.split_first_mut().and_then(|(first, rest)| {
+                *first = block_type;
+                rest.get_mut(..length)
+            });
+            place
+                .and_then(|plaintext| compression::decompress_into(codec, content, HEAD_SIZE, plaintext))
                 .ok_or_else(|| damaged("does not have the length that it says"))?;
             if sealed.capacity() > compression::KEPT_BUFFER {
                 *sealed = Vec::new();
             }
-            Ok(block_type)
+            Ok(length)
         })?;
-        if id_of(&keys, block_type, plaintext) != id {
-            return Err(damaged("does not have the content that its id names"));
-        }
-        Ok(block_type)
+        opened
+            .get(..=length)
+            .filter(|typed| *blake3::keyed_hash(&keys.block_id, typed).as_bytes() == id.0)
+            .and_then(|typed| typed.split_first())
+            .map(|(block_type, plaintext)| (*block_type, plaintext))
+            .ok_or_else(|| damaged("does not have the content that its id names"))
     }
 
     fn domain_keys(&self, domain: Domain) -> Result<Arc<Keys>> {

@@ -122,7 +122,6 @@ fn write_slab(
             temporary,
             source,
             stack: DirectoryStack::new(temporary.directory.as_fd()),
-            plaintext: Vec::new(),
             written: Written::default(),
         };
         let mut outcome = Ok(());
@@ -190,8 +189,6 @@ struct Writer<'a> {
     temporary: &'a Temporary<'a>,
     source: Option<&'a Source>,
     stack: DirectoryStack<'a>,
-    /// The chunk that is being written.
-    plaintext: Vec<u8>,
     written: Written,
 }
 
@@ -239,27 +236,36 @@ impl Writer<'_> {
         let mut each = |at: usize, sealed: Result<&[u8]>| {
             let (Some(id), Some((number, offset))) = (chunks.get(at), places.get(at)) else { return Ok(()) };
             let (Some(file), Some(place)) = (files.get(*number), open.get_mut(*number)) else { return Ok(()) };
+            let mut written = Ok(());
             sealed
-                .and_then(|sealed| store.sealing.open_block_into(CHUNKS, *id, sealed, &mut self.plaintext))
+                .and_then(|sealed| {
+                    store.sealing.with_block(CHUNKS, *id, sealed, &mut |plaintext| {
+                        written = self.write(file, place, *offset, plaintext);
+                    })
+                })
                 .map_err(|error| store.naming(*id, error).context(format!("restoring {}", file.path)))?;
-            let mut current = match place.take() {
-                Some(open) => open,
-                None => Open { file: self.create(file)?, chunks: 1 },
-            };
-            write_all(&current.file, *offset, &self.plaintext)
-                .map_err(|errno| self.temporary.failed(&format!("write {} in", file.path), errno))?;
-            current.chunks -= 1;
-            if current.chunks == 0 {
-                self.finish(file, &current.file, true)
-            } else {
-                *place = Some(current);
-                Ok(())
-            }
+            written
         };
         match found {
             Some(found) => store.read_placed(&chunks, found, &mut each),
             None => store.read_sealed(&chunks, &mut each),
         }
+    }
+
+    /// Writes a chunk to its place in a file, which is made when it is not open yet, and finished when it has all.
+    fn write(&mut self, file: &NewFile<'_>, place: &mut Option<Open>, offset: u64, plaintext: &[u8]) -> Result<()> {
+        let mut current = match place.take() {
+            Some(open) => open,
+            None => Open { file: self.create(file)?, chunks: 1 },
+        };
+        write_all(&current.file, offset, plaintext)
+            .map_err(|errno| self.temporary.failed(&format!("write {} in", file.path), errno))?;
+        current.chunks -= 1;
+        if current.chunks > 0 {
+            *place = Some(current);
+            return Ok(());
+        }
+        self.finish(file, &current.file, true)
     }
 
     fn create(&mut self, file: &NewFile<'_>) -> Result<OwnedFd> {
