@@ -4,13 +4,16 @@
 //!
 //! The directory is only read; SCRATCH must not exist, and takes a store and seven copies. Ten files are changed in a
 //! copy. Each line is a process of its own, so that its CPU time and its peak of memory are its own too. What is compared
-//! runs in turns, several times; nothing is removed in between, since some file systems then make files more slowly.
+//! runs in turns, several times. Nothing is removed in between, and what was written is synced before files are made: some
+//! file systems make files several times more slowly while their journal is full of what came before.
 #![expect(clippy::print_stdout, reason = "it is a program that prints")]
 #![expect(clippy::disallowed_methods, reason = "the floors are what the operating system does, without samite")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a measurement that fails ends")]
 
 use futures_lite::future::block_on;
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, openat, statat, utimensat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, openat, statat, syncfs, utimensat,
+};
 use rustix::time::{ClockId, clock_gettime};
 use samite_blocks::FilePackStore;
 use samite_host::{SystemClock, SystemRandomness};
@@ -106,14 +109,35 @@ fn list(top: &Path, directory: &Path, found: &mut Vec<(PathBuf, std::fs::Metadat
     }
 }
 
+/// CPU time and time that passed.
+#[derive(Clone, Copy)]
+struct Times {
+    cpu: f64,
+    wall: f64,
+}
+
+impl Times {
+    fn now() -> Self {
+        Self { cpu: cpu(), wall: wall() }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self { cpu: self.cpu - before.cpu, wall: self.wall - before.wall }
+    }
+}
+
 /// The least for making the same again, single-threaded: only creating, writing, and setting mode and time are timed,
 /// not the reading of the bytes to be written.
-fn floor(source: &Path, target: &Path) -> f64 {
+fn floor(source: &Path, target: &Path) -> Times {
     let mut found = Vec::new();
     list(source, source, &mut found);
     let mut bytes = vec![0; 1 << 20];
-    let before = cpu();
-    let mut read = 0.0;
+    let before = Times::now();
+    let mut read = Times { cpu: 0.0, wall: 0.0 };
+    let mut reading = |from: Times| {
+        let took = Times::now().since(from);
+        read = Times { cpu: read.cpu + took.cpu, wall: read.wall + took.wall };
+    };
     std::fs::create_dir(target).unwrap();
     for (path, metadata) in &found {
         let (from, path) = (source.join(path), target.join(path));
@@ -122,10 +146,10 @@ fn floor(source: &Path, target: &Path) -> f64 {
         } else if metadata.is_symlink() {
             std::os::unix::fs::symlink("somewhere", path).unwrap();
         } else if metadata.is_file() {
-            let reading = cpu();
+            let began = Times::now();
             let source = openat(CWD, &from, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();
             let mut got = rustix::io::read(&source, &mut bytes[..]).unwrap();
-            read += cpu() - reading;
+            reading(began);
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let file = openat(CWD, &path, flags, Mode::RUSR | Mode::WUSR).unwrap();
             while got > 0 {
@@ -133,9 +157,9 @@ fn floor(source: &Path, target: &Path) -> f64 {
                 while !rest.is_empty() {
                     rest = &rest[rustix::io::write(&file, rest).unwrap()..];
                 }
-                let reading = cpu();
+                let began = Times::now();
                 got = rustix::io::read(&source, &mut bytes[..]).unwrap();
-                read += cpu() - reading;
+                reading(began);
             }
             fchmod(&file, Mode::from_raw_mode(metadata.mode() & 0o7777)).unwrap();
             let time = Timespec { tv_sec: metadata.mtime(), tv_nsec: metadata.mtime_nsec() };
@@ -147,7 +171,7 @@ fn floor(source: &Path, target: &Path) -> f64 {
         let times = Timestamps { last_access: time, last_modification: time };
         utimensat(CWD, target.join(path), &times, AtFlags::empty()).unwrap();
     }
-    cpu() - before - read
+    Times::now().since(before).since(read)
 }
 
 fn take(place: &Place, base: Option<BlockId>) -> (BlockId, u64) {
@@ -168,7 +192,10 @@ fn unused(scratch: &Path, name: &str) -> PathBuf {
 fn stage(name: &str, scratch: &Path) {
     let place = open(scratch);
     let base = std::fs::read_to_string(scratch.join("root")).ok().and_then(|root| root.parse().ok());
-    let (began, before) = (wall(), cpu());
+    if matches!(name, "floor" | "restore") {
+        syncfs(openat(CWD, scratch, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap()).unwrap();
+    }
+    let before = Times::now();
     let mut took = None;
     let note = match name {
         "walk" => {
@@ -189,8 +216,8 @@ fn stage(name: &str, scratch: &Path) {
             format!("{} files, {} bytes", report.copied_files, report.copied_bytes)
         }
     };
-    let took = took.unwrap_or_else(|| cpu() - before);
-    println!("{name:10} {took:8.3} CPU s {:8.3} s {:5} MiB  {note}", wall() - began, peak_mebibytes());
+    let Times { cpu, wall } = took.unwrap_or_else(|| Times::now().since(before));
+    println!("{name:10} {cpu:8.3} CPU s {wall:8.3} s {:5} MiB  {note}", peak_mebibytes());
 }
 
 fn main() {
