@@ -45,7 +45,9 @@ fn usage(error: &clap::Error) -> ExitCode {
     let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if json && !asked {
         let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        // The first paragraph says what is wrong; usage and tips follow.
+        let words: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let message = words.join(" ").trim_start_matches("error: ").to_owned();
         let failure = Error::invalid("usage", message).hint("`--help` shows what can be written");
         Printer::new(true).failure(&failure);
     } else if error.print().is_err() {

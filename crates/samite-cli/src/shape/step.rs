@@ -108,7 +108,7 @@ pub(crate) fn step_table(steps: &[StepShape]) -> Table {
         ("KEY", Column::Flexible),
         ("TOOL", Column::Flexible),
         ("EFFECT", Column::Left),
-        ("STATE", Column::Left),
+        ("STATE", Column::Flexible),
         ("TRY", Column::Right),
         ("TOOK", Column::Right),
         ("TOUCHES", Column::Flexible),
@@ -126,7 +126,8 @@ pub(crate) fn step_table(steps: &[StepShape]) -> Table {
                 step.tool.clone(),
                 step.effect.name().to_owned(),
                 step.state().to_owned(),
-                step.attempt.to_string(),
+                // Most steps have one try, and the column is left out then.
+                if step.attempt > 1 { step.attempt.to_string() } else { String::new() },
                 took,
                 step.touches.join(" "),
             ],

@@ -22,6 +22,8 @@ fn golden_errors_as_json() {
         (&["step", "resolve", &session, "nothing", "--happened"], 3),
         (&["session", "show", &format!("{session}@1")], 2),
         (&["no-such-command"], 2),
+        (&["workspace", "cat"], 2),
+        (&["completions", "nonsense"], 2),
         (&["--store", "/proc/none", "session", "new"], 3),
     ];
     let mut redactor = Redactor::new(&place);
