@@ -77,7 +77,9 @@ pub enum Begin {
     Replay(Outcome),
     /// Somebody is at it.
     Busy(Box<StepRecord>),
-    /// A step on the same tool or resource has no outcome and its writer is gone: settle that one first.
+    /// A step on the same tool or resource has no outcome and its writer is gone: settle that one first. Should it have
+    /// happened, what was asked for may be the same act in other words, and the caller decides whether to begin it after
+    /// all; [`Client::run_step`](crate::Client::run_step) refuses it until it is told so.
     InDoubt(Box<InDoubt>),
 }
 
