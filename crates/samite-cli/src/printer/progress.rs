@@ -38,6 +38,7 @@ impl Progress {
 fn show(bar: &ProgressBar, done: u64, whole: Option<u64>) {
     if bar.length() != whole {
         let template = match whole {
+            Some(_) if bar.message().ends_with("(bytes)") => "{spinner} {msg} {wide_bar} {bytes}/{total_bytes} {eta}",
             Some(_) => "{spinner} {msg} {wide_bar} {human_pos}/{human_len} {eta}",
             None => "{spinner} {msg} {human_pos} {elapsed}",
         };

@@ -193,7 +193,9 @@ fn run_all(page: &Page, place: &Place) {
     step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");
     step("files", &["--effect", "contained", "--within", "work/x"], "true");
     step("seen", &["--effect", "observable:5s", "--probe", "file:sent"], "echo > sent");
-    run(&["step", "list", &id]);
+    let listed = run(&["step", "list", &id]);
+    let again = step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");
+    assert_eq!(again["id"], listed["steps"][0]["id"]);
     run(&["read", &id]);
     run(&["read", &id, "--headers"]);
     write("work/a.txt", b"changed\n");

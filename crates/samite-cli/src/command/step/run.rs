@@ -101,10 +101,11 @@ pub(crate) struct Run {
 /// What came of it.
 #[derive(Serialize)]
 struct Answered {
+    /// The step that the outcome is of.
+    id: String,
     session: String,
     /// `ran`, `replayed`, or `other`.
     answer: &'static str,
-    /// The step that the outcome is of.
     key: String,
     /// The step that was asked for and not run, when the outcome is of another.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +164,7 @@ impl Run {
                 answer(
                     surface,
                     &Answered {
+                        id: step_of(&client, found.session, &outcome).await?,
                         session: found.session.to_string(),
                         answer: if replayed { "replayed" } else { "ran" },
                         key,
@@ -176,6 +178,7 @@ impl Run {
             Ran::Other { key: other, settlement, outcome } => {
                 surface.printer.aside_page(|page| show_other(page, &key, &other, &outcome));
                 surface.printer.answer(&Answered {
+                    id: step_of(&client, found.session, &outcome).await?,
                     session: found.session.to_string(),
                     answer: "other",
                     key: other,
@@ -197,6 +200,18 @@ impl Run {
             }
         }
     }
+}
+
+/// The id of the step that an outcome is of, as the outcome's own entry has it.
+async fn step_of(client: &Client, session: SessionId, outcome: &Outcome) -> Result<String> {
+    let seq = outcome.position.seq;
+    let only = ReadOptions { from: seq, to: Some(seq), ..ReadOptions::default() };
+    let entries = client.read(session, Some(outcome.position.journal), only).await?.all().await?;
+    let entry: serde_json::Value = match entries.first() {
+        Some(entry) => entry.json()?,
+        None => serde_json::Value::Null,
+    };
+    Ok(entry.get("step").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned())
 }
 
 /// The exit status when another step was settled, and the command was not run because it may be the same act.
