@@ -162,7 +162,8 @@ impl<'a> Builder<'a> {
             let fail = |errno: Errno| self.temporary.failed(&format!("build {path} in"), errno);
             match &entry.content {
                 Content::Directory(_) => {
-                    make_directory(stack.open(&parent).map_err(fail)?, temporary.name()).map_err(fail)?;
+                    let opened = stack.open(&parent).map_err(fail)?;
+                    make_directory(opened, temporary.name(), entry.metadata.mode).map_err(fail)?;
                     self.directories.push((path.clone(), temporary, entry.clone()));
                 }
                 Content::File { body, .. } => {

@@ -88,9 +88,9 @@ pub(crate) fn make_special(directory: BorrowedFd<'_>, name: &[u8], entry: &Entry
     set_at(directory, name, entry)
 }
 
-/// Makes a directory to be filled.
-pub(crate) fn make_directory(parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
-    mkdirat(parent, name, Mode::RWXU)
+/// Makes a directory to be filled: with the mode that it shall have, so that few need another, but open to its owner.
+pub(crate) fn make_directory(parent: BorrowedFd<'_>, name: &[u8], mode: u32) -> Result<(), Errno> {
+    mkdirat(parent, name, Mode::from_raw_mode(mode & 0o777) | Mode::RWXU)
 }
 
 /// Sets the metadata of something that is in its place already, by a handle that is no way to its bytes.
