@@ -47,6 +47,9 @@ struct Arguments {
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
+    /// The same in a bare loop over the rows of so many steps, for profilers.
+    #[arg(long, hide = true)]
+    only_bare: Option<usize>,
     /// The same with 64 sessions, for profilers.
     #[arg(long, hide = true)]
     only_sessions: Option<usize>,
@@ -99,6 +102,9 @@ fn run(arguments: &Arguments) -> Result<()> {
     };
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count);
+    }
+    if let Some(count) = arguments.only_bare {
+        return steps::only_bare(&bench, count);
     }
     if let Some(count) = arguments.only_sessions {
         return sessions::only_steps(&bench, count);

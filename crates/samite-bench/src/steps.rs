@@ -60,6 +60,17 @@ impl Chain {
     }
 }
 
+/// What a profiler watches: steps, and the bare loop over what they left.
+pub(crate) fn only_bare(bench: &Bench, count: usize) -> Result<()> {
+    let ours = Scratch::new(bench)?;
+    block_on(Chain::new(ours.session()?.1).steps(count + 2))?;
+    let chains = bare::chains(&ours.database())?;
+    let directory = bench.directory()?;
+    let mut limit = Bare::new(&directory.path().join("bare.db"), &ours.database(), chains)?;
+    ours.close();
+    limit.steps(count)
+}
+
 pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let ours = Scratch::new(bench)?;
     let mut first = Chain::new(ours.session()?.1);

@@ -1,52 +1,76 @@
-//! A small file that several processes append to, and one of them rewrites now and then. It is never synced.
+//! A small file in which several processes leave records. It is never synced.
+//!
+//! It has two halves of a fixed size. Records fill one half; whoever finds it full begins the other with what is worth
+//! keeping. So the file neither grows nor gets a new name, and an append changes nothing of its inode: a file that
+//! grows makes the sync of a file beside it, whose inode lies in the same block, write that block too.
+//!
+//! In the place of a half's first record stand the byte 255, seven zeroes and how often the file was turned, as eight
+//! bytes: the half that was begun last is the one that is being filled.
 
 use crate::files::{PATIENCE, PRIVATE_FILE, io_error, lock_within};
 use samite_model::Result;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
 
-/// A file of appended records. What is appended survives the process, not necessarily the machine.
+/// How many bytes half of the file has, at most: 32 KiB.
+const HALF: usize = 32 << 10;
+const HALVES: usize = 2;
+/// How many bytes stand before the records of a half, of those in the place of its first.
+const HEADER: usize = 16;
+
+/// A file of records of one size, 16 bytes or more, none of which begins with 0 or 255. What is appended survives the process, not necessarily
+/// the machine.
 #[derive(Debug)]
 pub struct SharedLog {
     path: PathBuf,
     file: File,
+    /// How many bytes a record has.
+    record: usize,
+    /// How many bytes half of the file has: whole records.
+    size: usize,
+    /// Where the half begins that is being filled.
+    half: usize,
+    /// How often the file was turned when that half was begun.
+    turns: u64,
+    /// How many bytes of it hold records, unless another process was faster.
+    used: usize,
 }
 
-/// A [`SharedLog`] that no other process appends to, or rewrites, meanwhile.
+/// A [`SharedLog`] that no other process changes meanwhile.
 #[derive(Debug)]
 pub struct LockedLog<'log> {
     log: &'log mut SharedLog,
 }
 
-fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(PRIVATE_FILE).open(path)
-}
-
 impl SharedLog {
-    /// Opens the file, or makes it, readable by its user alone.
+    /// Opens a file of records of so many bytes, or makes it, readable by its user alone.
     ///
     /// # Errors
     /// As [`crate::files`]: `unavailable` (`read_only`, `disk_full`) or `denied` where it cannot be written.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+    pub fn open(path: impl Into<PathBuf>, record: usize) -> Result<Self> {
         let path = path.into();
-        let file = open(&path).map_err(|error| io_error("open", &path, error))?;
-        Ok(Self { path, file })
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
+        let file = options.open(&path).map_err(|error| io_error("open", &path, error))?;
+        let record = record.max(HEADER);
+        let mut log = Self { path, file, record, size: HALF / record * record, half: 0, turns: 0, used: 0 };
+        let locked = log.lock()?;
+        locked.log.make_whole(&locked.bytes()?)?;
+        let bytes = locked.bytes()?;
+        locked.log.find(&bytes);
+        drop(locked);
+        Ok(log)
     }
 
-    /// Appends all or nothing. When this returns, other processes see the bytes; a machine that loses power may not.
+    /// Appends whole records; whether there was room. When this returns, other processes see them; a machine that loses
+    /// power may not.
     ///
     /// # Errors
     /// `unavailable` when the file cannot be written.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn append(&mut self, records: &[u8]) -> Result<bool> {
         self.hold()?;
-        let written = self.file.metadata().and_then(|before| {
-            self.file.write_all(bytes).inspect_err(|_| {
-                // A part of a record would be in the way of the next; that it cannot be taken back is no new failure.
-                let _ = self.file.set_len(before.len());
-            })
-        });
+        let written = self.append_locked(records);
         self.release();
         written.map_err(|error| io_error("append to", &self.path, error))
     }
@@ -60,19 +84,59 @@ impl SharedLog {
         Ok(LockedLog { log: self })
     }
 
-    /// Locks the file that the path names now: a rewrite puts another in its place.
-    fn hold(&mut self) -> Result<()> {
-        loop {
-            lock_within(&self.file, &self.path, PATIENCE)?;
-            let ours = self.file.metadata().map_err(|error| io_error("look at", &self.path, error))?;
-            match std::fs::metadata(&self.path) {
-                Ok(named) if named.ino() == ours.ino() && named.dev() == ours.dev() => return Ok(()),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(io_error("look at", &self.path, error)),
-            }
-            self.file = open(&self.path).map_err(|error| io_error("open", &self.path, error))?;
+    fn append_locked(&mut self, records: &[u8]) -> std::io::Result<bool> {
+        if self.used + records.len() > self.size {
+            return Ok(false);
         }
+        let mut there = vec![0; records.len()];
+        self.file.read_exact_at(&mut there, self.next())?;
+        if there.iter().any(|byte| *byte != 0) {
+            // Another process was faster.
+            let mut rest = vec![0; self.size - self.used];
+            self.file.read_exact_at(&mut rest, self.next())?;
+            self.used += self.used(&rest);
+            if self.used + records.len() > self.size {
+                return Ok(false);
+            }
+        }
+        self.file.write_all_at(records, self.next())?;
+        self.used += records.len();
+        Ok(true)
+    }
+
+    /// Where the next record goes.
+    fn next(&self) -> u64 {
+        (self.half + self.used) as u64
+    }
+
+    /// Finds the half that is being filled.
+    fn find(&mut self, bytes: &[u8]) {
+        let turns = |half: usize| turns(bytes.get(half..).unwrap_or_default());
+        self.half = if turns(0) >= turns(self.size) { 0 } else { self.size };
+        self.turns = turns(self.half);
+        self.used = self.used(bytes.get(self.half..).unwrap_or_default()).max(self.record);
+    }
+
+    /// How many bytes of half the file are in use: up to the last record that is not all zeroes.
+    fn used(&self, bytes: &[u8]) -> usize {
+        let bytes = bytes.get(..self.size).unwrap_or(bytes);
+        let free = vec![0; self.record];
+        let last = bytes.chunks(self.record).rposition(|record| free.get(..record.len()) != Some(record));
+        last.map_or(0, |last| (last + 1) * self.record)
+    }
+
+    /// Writes what is missing of a file that is new or was cut.
+    fn make_whole(&self, bytes: &[u8]) -> Result<()> {
+        let missing = vec![0; (HALVES * self.size).saturating_sub(bytes.len())];
+        let mut made = self.file.write_all_at(&missing, bytes.len() as u64);
+        if bytes.is_empty() {
+            made = made.and_then(|()| self.file.write_all_at(&header(1), 0));
+        }
+        made.map_err(|error| io_error("make", &self.path, error))
+    }
+
+    fn hold(&self) -> Result<()> {
+        lock_within(&self.file, &self.path, PATIENCE)
     }
 
     fn release(&self) {
@@ -82,32 +146,78 @@ impl SharedLog {
 }
 
 impl LockedLog<'_> {
-    /// All bytes of the file.
+    /// All records of the file, those that were begun last at the end, and others of the same size between them.
     ///
     /// # Errors
     /// `unavailable` when it cannot be read.
     pub fn read(&mut self) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let file = &mut self.log.file;
-        let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes));
-        read.map_err(|error| io_error("read", &self.log.path, error))?;
+        let mut bytes = self.bytes()?;
+        self.log.find(&bytes);
+        if self.log.half == 0 && bytes.len() > self.log.size {
+            bytes.rotate_left(self.log.size);
+        }
         Ok(bytes)
     }
 
-    /// Puts a file with these bytes in its place: another process sees the old bytes or the new ones, never a part.
+    fn bytes(&self) -> Result<Vec<u8>> {
+        let read = || -> std::io::Result<Vec<u8>> {
+            let length = self.log.file.metadata()?.len().min((HALVES * self.log.size) as u64);
+            let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+            self.log.file.read_exact_at(&mut bytes, 0)?;
+            Ok(bytes)
+        };
+        read().map_err(|error| io_error("read", &self.log.path, error))
+    }
+
+    /// Begins the other half with these records; at most 30 KiB of them. What the half before holds can still be read,
+    /// so that nothing is lost if this is interrupted. Call it after [`LockedLog::read`].
     ///
     /// # Errors
-    /// `unavailable` when it cannot be written; the old bytes are then still there.
-    #[expect(clippy::disallowed_methods, reason = "this is the file that the others take")]
-    pub fn replace(self, bytes: &[u8]) -> Result<()> {
-        let mut name = self.log.path.clone().into_os_string();
-        name.push(".new");
-        let new = PathBuf::from(name);
-        let written = OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&new);
-        let written = written.and_then(|mut file| file.write_all(bytes));
-        written.map_err(|error| io_error("write", &new, error))?;
-        crate::kill_point("shared_log.before_rename");
-        std::fs::rename(&new, &self.log.path).map_err(|error| io_error("replace", &self.log.path, error))
+    /// `unavailable` when it cannot be written.
+    pub fn turn(self, records: &[u8]) -> Result<()> {
+        let (size, half) = (self.log.size, self.log.half);
+        self.write(size - half, size, records)
+    }
+
+    /// Leaves these records and no others.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be written.
+    pub fn replace(self, records: &[u8]) -> Result<()> {
+        let size = self.log.size;
+        self.write(0, HALVES * size, records)
+    }
+
+    fn write(self, begin: usize, length: usize, records: &[u8]) -> Result<()> {
+        let turns = self.log.turns.saturating_add(1);
+        let mut bytes = header(turns).to_vec();
+        bytes.resize(self.log.record, 0);
+        bytes.extend_from_slice(records);
+        let used = bytes.len();
+        bytes.resize(length, 0);
+        crate::kill_point("shared_log.before_write");
+        let written = self.log.file.write_all_at(&bytes, begin as u64);
+        written.map_err(|error| io_error("write", &self.log.path, error))?;
+        (self.log.half, self.log.turns, self.log.used) = (begin, turns, used);
+        Ok(())
+    }
+}
+
+/// What stands before the records of a half.
+fn header(turns: u64) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[0] = 0xff;
+    if let Some(last) = header.last_chunk_mut::<8>() {
+        *last = turns.to_be_bytes();
+    }
+    header
+}
+
+/// How often the file was turned when a half was begun; 0 for one that never was.
+fn turns(half: &[u8]) -> u64 {
+    match half.first_chunk::<HEADER>() {
+        Some([0xff, 0, 0, 0, 0, 0, 0, 0, turns @ ..]) => u64::from_be_bytes(*turns),
+        _ => 0,
     }
 }
 
@@ -120,30 +230,132 @@ impl Drop for LockedLog<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{read, remove};
+    use crate::files::{read, write_atomic};
+    use std::path::Path;
 
-    #[test]
-    fn a_rewrite_is_seen_by_whoever_has_it_open() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        let (mut one, mut other) = (SharedLog::open(&path).unwrap(), SharedLog::open(&path).unwrap());
-        one.append(b"a").unwrap();
-        other.append(b"b").unwrap();
-        let mut locked = one.lock().unwrap();
-        assert_eq!(locked.read().unwrap(), b"ab");
-        locked.replace(b"c").unwrap();
-        other.append(b"d").unwrap();
-        one.append(b"e").unwrap();
-        assert_eq!(read(&path).unwrap(), b"cde");
+    const RECORD: usize = 16;
+
+    fn open(path: &Path) -> SharedLog {
+        SharedLog::open(path, RECORD).unwrap()
+    }
+
+    /// A record for each letter.
+    fn all(letters: &str) -> Vec<u8> {
+        letters.bytes().flat_map(|letter| [letter; RECORD]).collect()
+    }
+
+    /// The letters of the records in these bytes, in the order of their places.
+    fn letters(bytes: &[u8]) -> String {
+        assert_eq!(bytes.len(), 2 * HALF);
+        bytes.chunks(RECORD).map(|record| char::from(record[0])).filter(char::is_ascii_lowercase).collect()
     }
 
     #[test]
-    fn a_file_that_was_removed_is_made_again() {
+    fn a_new_file_has_the_documented_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = SharedLog::open(&path).unwrap();
-        remove(&path).unwrap();
-        log.append(b"a").unwrap();
-        assert_eq!(read(&path).unwrap(), b"a");
+        let mut log = open(&path);
+        assert!(log.append(&all("a")).unwrap());
+        let bytes = read(&path).unwrap();
+        assert_eq!(bytes[..16], [0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(bytes[16..32], [b'a'; 16]);
+        assert!(bytes[32..].iter().all(|byte| *byte == 0));
+        log.lock().unwrap().turn(&all("b")).unwrap();
+        let bytes = read(&path).unwrap();
+        assert_eq!(bytes[HALF..HALF + 16], [0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(letters(&bytes), "ab");
+    }
+
+    #[test]
+    fn two_processes_append_and_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let (mut one, mut other) = (open(&path), open(&path));
+        assert!(one.append(&all("a")).unwrap());
+        assert!(other.append(&all("bb")).unwrap());
+        assert!(one.append(&all("c")).unwrap());
+        let mut locked = one.lock().unwrap();
+        assert_eq!(letters(&locked.read().unwrap()), "abbc");
+        locked.turn(&all("d")).unwrap();
+        assert!(one.append(&all("e")).unwrap());
+        // The other has not seen the turn: what it appends counts all the same.
+        assert!(other.append(&all("f")).unwrap());
+        let mut locked = one.lock().unwrap();
+        assert_eq!(letters(&locked.read().unwrap()), "abbcfde");
+        locked.turn(&all("g")).unwrap();
+        assert!(other.append(&all("h")).unwrap());
+        let mut locked = other.lock().unwrap();
+        assert_eq!(letters(&locked.read().unwrap()), "degh");
+        locked.replace(&all("i")).unwrap();
+        assert!(one.append(&all("j")).unwrap());
+        assert_eq!(letters(&read(&path).unwrap()), "ij");
+    }
+
+    #[test]
+    fn a_half_that_is_full_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let (mut one, mut other) = (open(&path), open(&path));
+        assert!(one.append(&vec![b'.'; HALF - 2 * RECORD]).unwrap());
+        assert!(!one.append(&all("aa")).unwrap());
+        assert!(!other.append(&all("aa")).unwrap());
+        assert!(other.append(&all("a")).unwrap());
+        assert!(!one.append(&all("b")).unwrap());
+        let mut locked = other.lock().unwrap();
+        locked.read().unwrap();
+        locked.turn(&all("c")).unwrap();
+        assert!(other.append(&all("d")).unwrap());
+        // Who comes later goes on where the others are.
+        assert!(open(&path).append(&all("e")).unwrap());
+        assert_eq!(letters(&read(&path).unwrap()), "acde");
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_made_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        assert!(open(&path).append(&all("ab")).unwrap());
+        let bytes = read(&path).unwrap();
+        for cut in [0, 1, 15, 16, 31, 32, 40, HALF, HALF + 1] {
+            write_atomic(&path, &bytes[..cut], PRIVATE_FILE).unwrap();
+            let mut log = open(&path);
+            assert!(log.append(&all("c")).unwrap());
+            let left = letters(&read(&path).unwrap());
+            assert!(left.ends_with('c') && (cut < 32 || left.starts_with('a')), "{cut}: {left}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_between_those_who_append_and_those_who_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::thread::scope(|scope| {
+            for writer in 1..3_u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let mut log = open(path);
+                    for count in 0..=255_u8 {
+                        let mut record = [writer; RECORD];
+                        record[1] = count;
+                        assert!(log.append(&record).unwrap());
+                        if count % 16 == 7 {
+                            let mut locked = log.lock().unwrap();
+                            let all = locked.read().unwrap();
+                            let known = |record: &&[u8]| record[0] == 1 || record[0] == 2;
+                            let mut all: Vec<&[u8]> = all.chunks(RECORD).filter(known).collect();
+                            all.sort_unstable();
+                            all.dedup();
+                            locked.turn(&all.concat()).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let all = read(&path).unwrap();
+        for writer in 1..3_u8 {
+            for count in 0..=255_u8 {
+                assert!(all.chunks(RECORD).any(|record| record[..2] == [writer, count]), "{writer} {count}");
+            }
+        }
     }
 }

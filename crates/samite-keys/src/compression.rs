@@ -1,6 +1,6 @@
 //! Compression of payloads and blocks: zstd in contexts that each thread keeps, with a dictionary for payloads.
 
-use crate::dictionary::DICTIONARY;
+use crate::dictionary::dictionary;
 use samite_model::{Error, Result};
 use std::cell::RefCell;
 use std::io;
@@ -17,12 +17,14 @@ const ZSTD: u8 = 1;
 const ZSTD_DICTIONARY_1: u8 = 2;
 
 const LEVEL: i32 = 3;
-/// For short ones: their literals stay as they are, since making a code for them costs more than all the rest.
-const QUICK_LEVEL: i32 = -1;
+/// For payloads that are short: little is left to find once the dictionary's words are.
+const SHORT_LEVEL: i32 = 1;
 /// Up to so many bytes a payload is short, as the starts and outcomes of most steps are.
 const SHORT: usize = 512;
+/// For blocks that are small: their literals stay as they are.
+const SMALL_LEVEL: i32 = -1;
 /// Up to so many bytes a block is small, as most files of a workspace are: reading the tables of its codes would cost
-/// more than all the rest of opening it, and its literals stay as they are too.
+/// more than all the rest of opening it.
 const SMALL: usize = 4 << 10;
 /// Shorter ones do not shrink.
 const SHORTEST: usize = 64;
@@ -33,17 +35,17 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A thread keeps no larger buffer than this.
 pub(crate) const KEPT_BUFFER: usize = 2 << 20;
 
-static ENCODER: LazyLock<EncoderDictionary<'static>> = LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
-static QUICK_ENCODER: LazyLock<EncoderDictionary<'static>> =
-    LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, QUICK_LEVEL));
-static DECODER: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
+static ENCODER: LazyLock<EncoderDictionary<'static>> = LazyLock::new(|| EncoderDictionary::copy(&dictionary(), LEVEL));
+static SHORT_ENCODER: LazyLock<EncoderDictionary<'static>> =
+    LazyLock::new(|| EncoderDictionary::copy(&dictionary(), SHORT_LEVEL));
+static DECODER: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(&dictionary()));
 
 #[derive(Default)]
 struct Contexts {
     plain: Option<Compressor<'static>>,
     small: Option<Compressor<'static>>,
     dictionary: Option<Compressor<'static>>,
-    quick: Option<Compressor<'static>>,
+    short: Option<Compressor<'static>>,
     plain_decompressor: Option<Decompressor<'static>>,
     dictionary_decompressor: Option<Decompressor<'static>>,
     buffer: Vec<u8>,
@@ -71,9 +73,11 @@ fn with_codec<T>(codec: u8, plaintext: &[u8], then: impl FnOnce(u8, &[u8]) -> Re
     CONTEXTS.with_borrow_mut(|contexts| {
         let failed = |error: io::Error| Error::internal("cannot_compress", "zstd refused to compress").because(error);
         let compressor = match codec {
-            ZSTD_DICTIONARY_1 if plaintext.len() <= SHORT => ready(&mut contexts.quick, quick_compressor),
-            ZSTD_DICTIONARY_1 => ready(&mut contexts.dictionary, dictionary_compressor),
-            _ if plaintext.len() <= SMALL => ready(&mut contexts.small, || plain_compressor(QUICK_LEVEL)),
+            ZSTD_DICTIONARY_1 if plaintext.len() <= SHORT => {
+                ready(&mut contexts.short, || dictionary_compressor(&SHORT_ENCODER))
+            }
+            ZSTD_DICTIONARY_1 => ready(&mut contexts.dictionary, || dictionary_compressor(&ENCODER)),
+            _ if plaintext.len() <= SMALL => ready(&mut contexts.small, || plain_compressor(SMALL_LEVEL)),
             _ => ready(&mut contexts.plain, || plain_compressor(LEVEL)),
         }
         .map_err(failed)?;
@@ -144,14 +148,8 @@ fn plain_compressor(level: i32) -> io::Result<Compressor<'static>> {
     Ok(compressor)
 }
 
-fn dictionary_compressor() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::with_prepared_dictionary(&ENCODER)?;
-    slim(&mut compressor)?;
-    Ok(compressor)
-}
-
-fn quick_compressor() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::with_prepared_dictionary(&QUICK_ENCODER)?;
+fn dictionary_compressor(dictionary: &'static EncoderDictionary<'static>) -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::with_prepared_dictionary(dictionary)?;
     slim(&mut compressor)?;
     Ok(compressor)
 }

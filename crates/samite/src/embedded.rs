@@ -93,6 +93,7 @@ impl Embedded {
             create: options.create && !options.read_only,
             read_only: options.read_only,
             accept_behind: options.accept_behind,
+            commit_on_caller: true,
             sleep: Arc::new(SystemSleep),
         })?);
         let caches = home.join("caches");

@@ -4,7 +4,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 /// How often a connection asks again for a lock that another process holds: in all, about a minute.
@@ -17,18 +17,8 @@ fn ask_again(attempt: i32) -> bool {
     attempt < ATTEMPTS
 }
 
-/// Lets a connection wait for locks as long as a commit may.
-pub(super) fn wait_long(database: &mut Connection) -> rusqlite::Result<()> {
-    database.busy_handler(Some(ask_again))
-}
-
-/// Lets a connection wait for locks no longer than other commits may be kept waiting.
-pub(super) fn wait_briefly(database: &Connection) -> rusqlite::Result<()> {
-    database.busy_timeout(Duration::from_millis(500))
-}
-
 fn common(database: &mut Connection) -> rusqlite::Result<()> {
-    wait_long(database)?;
+    database.busy_handler(Some(ask_again))?;
     database.set_prepared_statement_cache_capacity(STATEMENTS);
     // The log is evidence of what was acknowledged: no close may fold it away unchecked.
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -41,11 +31,27 @@ fn common(database: &mut Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// The connection that writes, and how many pages its log had after the last commit.
+/// The connection that writes.
 #[derive(Debug)]
 pub(super) struct WriteConnection {
     pub(super) database: Connection,
+    /// How many pages its log had after the last commit.
     pub(super) log_pages: Arc<AtomicI64>,
+    /// Whether it waits for locks.
+    pub(super) patient: Arc<AtomicBool>,
+}
+
+impl WriteConnection {
+    /// Waits for locks as long as a commit may.
+    pub(super) fn wait_long(&mut self) -> rusqlite::Result<()> {
+        let patient = Arc::clone(&self.patient);
+        self.database.busy_handler(Some(move |attempt| patient.load(Ordering::Relaxed) && ask_again(attempt)))
+    }
+
+    /// Waits for locks no longer than other commits may be kept waiting.
+    pub(super) fn wait_briefly(&self) -> rusqlite::Result<()> {
+        self.database.busy_timeout(Duration::from_millis(500))
+    }
 }
 
 /// Opens for writing. Nothing is written yet.
@@ -63,7 +69,9 @@ pub(super) fn open_writer(path: &Path, create: bool) -> rusqlite::Result<WriteCo
         pages.store(i64::from(count), Ordering::Relaxed);
         Ok(())
     }))?;
-    Ok(WriteConnection { database, log_pages })
+    let mut connection = WriteConnection { database, log_pages, patient: Arc::new(AtomicBool::new(true)) };
+    connection.wait_long()?;
+    Ok(connection)
 }
 
 /// Opens for reading. Immutable means that nothing can write it, as on a read-only file system without a log.

@@ -58,7 +58,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
         head_link: Link(row.get(10)?),
         epoch: number(row.get(11)?),
         registers: number(row.get(12)?),
-        status: if row.get::<_, i64>(13)? == OPEN { JournalStatus::Open } else { JournalStatus::Deleted },
+        status: status(row.get(13)?),
     };
     Ok(JournalRow { row: row.get(0)?, owner: row.get(4)?, parent, state })
 }
@@ -66,6 +66,27 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
 /// A journal by its id.
 pub(super) fn load(database: &Connection, journal: JournalId) -> rusqlite::Result<Option<JournalRow>> {
     database.prepare_cached(select!(" WHERE j.id = ?1"))?.query_row([&journal.0], from_row).optional()
+}
+
+/// A journal that was seen before, with what can change of it read anew; none when it is no longer where it was.
+pub(super) fn load_again(database: &Connection, mut known: JournalRow) -> rusqlite::Result<Option<JournalRow>> {
+    let state = &mut known.state;
+    let found = database
+        .prepare_cached("SELECT head_seq, head_link, epoch, registers, status FROM journal WHERE row = ?1 AND id = ?2")?
+        .query_row((known.row, &state.id.0), |row| {
+            state.head = number(row.get(0)?);
+            state.head_link = Link(row.get(1)?);
+            state.epoch = number(row.get(2)?);
+            state.registers = number(row.get(3)?);
+            state.status = status(row.get(4)?);
+            Ok(())
+        })
+        .optional()?;
+    Ok(found.map(|()| known))
+}
+
+fn status(code: i64) -> JournalStatus {
+    if code == OPEN { JournalStatus::Open } else { JournalStatus::Deleted }
 }
 
 /// A journal by the integer that it is known by inside.

@@ -1,6 +1,7 @@
 //! A ledger in an SQLite database.
 //!
-//! One thread writes: it commits whatever waits as one transaction and answers after the sync. A few threads read.
+//! One connection writes. A thread commits whatever waits as one transaction and answers after the sync; a caller that
+//! is alone may do so on its own thread. A few threads read.
 //! Several processes may have one ledger open; SQLite's locks order their commits, and nothing that can change is
 //! remembered between transactions.
 
@@ -59,7 +60,10 @@ pub struct SqliteLedger {
 struct Shared {
     path: PathBuf,
     /// None for a ledger that is only read.
-    writer: Option<Arc<Queue<Message>>>,
+    queue: Option<Arc<Queue<Message>>>,
+    /// What writes, for whoever may: the thread that serves the queue, or a caller that is alone. None when it is closed.
+    writer: Arc<Mutex<Option<Writer>>>,
+    commit_on_caller: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
     waiters: Arc<Waiting>,
@@ -81,8 +85,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(writer) = &self.writer {
-            writer.close();
+        if let Some(queue) = &self.queue {
+            queue.close();
         }
         self.end();
     }
@@ -104,15 +108,17 @@ impl SqliteLedger {
     pub fn open(options: OpenOptions) -> Result<Self> {
         let opened = open::open(&options)?;
         let waiters = Arc::new(Waiting::default());
-        let (writer, thread) = match opened.writing {
+        let writer = Arc::new(Mutex::new(None));
+        let (queue, thread) = match opened.writing {
             None => (None, None),
             Some(writing) => {
                 let queue = Arc::new(Queue::new());
-                let served = Arc::clone(&queue);
-                let writer = Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters));
+                let new = Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters));
+                writer.lock().unwrap_or_else(PoisonError::into_inner).replace(new);
+                let (served, shared) = (Arc::clone(&queue), Arc::clone(&writer));
                 let thread = std::thread::Builder::new()
                     .name("ledger-writer".into())
-                    .spawn(move || writer.run(&served))
+                    .spawn(move || Writer::run(&shared, &served))
                     .map_err(|error| {
                         Error::unavailable("no_thread", "no thread can be started to write").because(error)
                     })?;
@@ -123,7 +129,9 @@ impl SqliteLedger {
             shared: Arc::new(Shared {
                 readers: Readers::new(options.path.clone(), opened.immutable),
                 path: options.path,
+                queue,
                 writer,
+                commit_on_caller: options.commit_on_caller,
                 thread: Mutex::new(thread),
                 waiters,
                 sleep: options.sleep,
@@ -134,7 +142,7 @@ impl SqliteLedger {
 
     /// Whether it is only read: opened so, or on a file system that cannot be written.
     pub fn is_read_only(&self) -> bool {
-        self.shared.writer.is_none()
+        self.shared.queue.is_none()
     }
 
     /// What was acknowledged and is no longer there, when it was opened although something is. Until
@@ -169,23 +177,29 @@ impl SqliteLedger {
     /// returns, this process has no file of it open.
     #[expect(clippy::unused_async, reason = "another backend's end may have to wait")]
     pub async fn close(&self) {
-        if let Some(writer) = &self.shared.writer {
-            writer.close();
+        if let Some(queue) = &self.shared.queue {
+            queue.close();
         }
         self.shared.end();
         self.shared.waiters.wake();
     }
 
     fn tell(&self, message: Message) -> Result<()> {
-        let Some(writer) = &self.shared.writer else {
+        let Some(queue) = &self.shared.queue else {
             let path = self.shared.path.display();
             return Err(Error::unavailable("read_only", format!("the ledger {path} is open for reading only"))
                 .hint("open it for writing, on a file system that can be written"));
         };
-        writer.push(message).map_err(|_| closed())
+        queue.push(message).map_err(|_| closed())
     }
 
-    async fn request(&self, request: Request) -> Result<Outcome> {
+    async fn request(&self, mut request: Request) -> Result<Outcome> {
+        if let Some(queue) = self.shared.queue.as_ref().filter(|_| self.shared.commit_on_caller) {
+            request = match Writer::serve_alone(&self.shared.writer, queue, request) {
+                Ok(result) => return result,
+                Err(request) => request,
+            };
+        }
         let (reply, answer) = oneshot::channel();
         self.tell(Message::Job(Box::new(Job { request, reply })))?;
         // A writer that is gone before it answered may have committed.

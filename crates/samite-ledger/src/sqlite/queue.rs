@@ -5,7 +5,7 @@
 //! it lets some of them arrive before it begins, since each transaction costs a sync however much is in it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ pub(super) struct Queue<T> {
     arrived: Condvar,
     /// How many wait, for looks without the lock.
     length: AtomicUsize,
+    /// Whether several came at once lately.
+    crowded: AtomicBool,
     looks: u32,
 }
 
@@ -38,11 +40,22 @@ impl<T> Queue<T> {
         // With one core, looking would keep the callers from what is looked for.
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         let looks = if cores > 1 { LOOKS } else { 0 };
-        Self { state: Mutex::new(state), arrived: Condvar::new(), length: AtomicUsize::new(0), looks }
+        Self {
+            state: Mutex::new(state),
+            arrived: Condvar::new(),
+            length: AtomicUsize::new(0),
+            crowded: AtomicBool::new(false),
+            looks,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing waits and callers have come one at a time lately: one more gains nothing by waiting for others.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.length.load(Ordering::Acquire) == 0 && !self.crowded.load(Ordering::Relaxed)
     }
 
     /// Adds one, unless the queue is closed. Every caller waits for its answer, so callers bound the queue.
@@ -90,6 +103,7 @@ impl<T> Queue<T> {
         state.wake_at = 0;
         let some = state.waiting.len().min(most);
         state.taken = (some, state.taken.0);
+        self.crowded.store(state.taken.0.max(state.taken.1) > 1, Ordering::Relaxed);
         into.extend(state.waiting.drain(..some));
         self.length.store(state.waiting.len(), Ordering::Release);
         true
@@ -132,6 +146,24 @@ mod tests {
         assert_eq!(taken.len(), 9);
         let state = queue.state();
         assert_eq!((state.taken, state.wake_at), ((1, 8), 0));
+    }
+
+    #[test]
+    fn it_is_quiet_when_callers_came_one_at_a_time() {
+        let queue = Queue::new();
+        let mut taken = VecDeque::new();
+        assert!(queue.is_quiet());
+        (0..2).for_each(|number| queue.push(number).unwrap());
+        assert!(!queue.is_quiet());
+        assert!(queue.take(8, &mut taken));
+        assert!(!queue.is_quiet());
+        for number in 2..4 {
+            queue.push(number).unwrap();
+            assert!(queue.take(8, &mut taken));
+        }
+        assert!(queue.is_quiet());
+        queue.push(4).unwrap();
+        assert!(!queue.is_quiet());
     }
 
     #[test]

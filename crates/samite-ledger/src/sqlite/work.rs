@@ -16,6 +16,8 @@ pub(super) struct Memo {
     owners: HashMap<Pseudonym, i64>,
     /// The parent and the fork seq of a journal, by its row.
     parents: HashMap<i64, Option<(i64, u64)>>,
+    /// Journals as they were last seen: where they are, and what of them cannot change.
+    journals: HashMap<JournalId, JournalRow>,
 }
 
 impl Memo {
@@ -26,10 +28,11 @@ impl Memo {
     pub(super) fn clear(&mut self) {
         self.owners.clear();
         self.parents.clear();
+        self.journals.clear();
     }
 
     fn bound(&mut self) {
-        if self.owners.len() > Self::CAPACITY || self.parents.len() > Self::CAPACITY {
+        if self.owners.len().max(self.parents.len()).max(self.journals.len()) > Self::CAPACITY {
             self.clear();
         }
     }
@@ -78,9 +81,20 @@ impl<'c> Work<'c> {
         match self.journals.entry(id) {
             Entry::Occupied(held) => Ok(held.into_mut()),
             Entry::Vacant(place) => {
-                let journal =
-                    journal_row::load(self.database, id)?.ok_or_else(|| Failure::Refused(refusal::no_journal(id)))?;
-                self.memo.parents.insert(journal.row, journal.parent.map(|parent| (parent, journal.fork_seq())));
+                let known = self.memo.journals.get(&id).cloned();
+                let again = known.map(|known| journal_row::load_again(self.database, known)).transpose()?.flatten();
+                let journal = match again {
+                    Some(journal) => journal,
+                    None => {
+                        let journal = journal_row::load(self.database, id)?
+                            .ok_or_else(|| Failure::Refused(refusal::no_journal(id)))?;
+                        self.memo
+                            .parents
+                            .insert(journal.row, journal.parent.map(|parent| (parent, journal.fork_seq())));
+                        self.memo.journals.insert(id, journal.clone());
+                        journal
+                    }
+                };
                 Ok(place.insert(Held { journal, first: None, new_epoch: false, dirty: false }))
             }
         }

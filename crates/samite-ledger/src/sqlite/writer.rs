@@ -1,6 +1,6 @@
-//! The thread that writes: it takes whatever waits, commits it as one transaction, and only then answers.
+//! What writes: a thread takes whatever waits, commits it as one transaction, and only then answers. A caller that is
+//! alone may commit on its own thread instead, which saves two changes of threads, about as long as a sync takes.
 
-use super::connection;
 use super::failure::{Failure, explain, leaves_outcome_open, outcome_unknown};
 use super::high_water::{self, Lost, Mark};
 use super::open::{self, Writing};
@@ -14,15 +14,19 @@ use samite_host::kill_point;
 use samite_model::{Error, JournalId, KeyId, PinId, Result};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, TryLockError};
 
 /// How many requests share a transaction, and so a sync.
 const GROUP: usize = 256;
 /// How many bytes of payloads do, about.
 const GROUP_BYTES: usize = 16 << 20;
+/// How many bytes of payloads a caller writes on its own thread, at most.
+const SHORT_BYTES: usize = 256 << 10;
 /// How many pages of SQLite's log are moved into the database at once: 8 MiB.
 const CHECKPOINT_PAGES: i64 = 2_000;
+/// How many marks are written at once.
+const MARKS: usize = 256;
 /// A log of so many bytes is moved into the database at the end: what is closed takes no more than it holds.
 const FOLDED_AT_END: u64 = 1 << 20;
 
@@ -48,6 +52,15 @@ impl Request {
             BlockPlace::Pack { .. } => 0,
         });
         entries.chain(blocks).sum()
+    }
+
+    /// Whether it takes no longer than a sync and some rows.
+    fn is_short(&self) -> bool {
+        match self {
+            Self::Commit(_) => self.bytes() <= SHORT_BYTES,
+            Self::Lease(_) => true,
+            _ => false,
+        }
     }
 
     /// What is being done, for the error when the storage fails.
@@ -82,6 +95,8 @@ pub(super) struct Job {
 
 pub(super) enum Message {
     Job(Box<Job>),
+    /// The log has become long.
+    CheckpointDue,
     /// Moves the log into the database and empties it.
     Checkpoint(oneshot::Sender<Result<()>>),
     /// Takes what is there for all there was.
@@ -106,44 +121,105 @@ enum Undone {
     Unknown(rusqlite::Error),
 }
 
+impl Undone {
+    /// What the one who asked for it is told.
+    fn explain(self, request: &Request) -> Error {
+        match self {
+            Self::RolledBack(error) => explain(error, &request.doing()),
+            Self::Unknown(error) => outcome_unknown().because(error),
+        }
+    }
+}
+
 impl Writer {
     pub(super) fn new(path: PathBuf, writing: Writing, lost: Vec<Lost>, waiters: Arc<Waiting>) -> Self {
         Self { path, writing, memo: Memo::default(), waiters, lost, checkpoint_at: CHECKPOINT_PAGES }
     }
 
-    /// Serves until the queue is closed and empty.
-    pub(super) fn run(mut self, queue: &Queue<Message>) {
+    /// Serves until the queue is closed and empty, and drops the writer then.
+    pub(super) fn run(shared: &Mutex<Option<Self>>, queue: &Queue<Message>) {
         // However this thread ends, whoever asks afterwards is told.
         let _closing = Closing(queue);
         let mut messages = VecDeque::with_capacity(GROUP);
         let mut jobs = Vec::with_capacity(GROUP);
         while queue.take(GROUP, &mut messages) {
-            let mut bytes = 0;
-            while let Some(message) = messages.pop_front() {
-                match message {
-                    Message::Job(job) => {
-                        bytes += job.request.bytes();
-                        jobs.push(*job);
-                        if bytes > GROUP_BYTES {
-                            self.serve(&mut jobs);
-                            self.checkpoint_when_due();
-                            bytes = 0;
-                        }
-                    }
-                    Message::Checkpoint(reply) => {
-                        self.serve(&mut jobs);
-                        let _ = reply.send(self.checkpoint());
-                    }
-                    Message::AcceptLoss(reply) => {
-                        self.serve(&mut jobs);
-                        let _ = reply.send(self.accept_loss());
+            // A caller that panicked in a commit has left nobody knows what.
+            let Ok(mut held) = shared.lock() else { return };
+            let Some(writer) = held.as_mut() else { return };
+            writer.serve_messages(&mut messages, &mut jobs);
+        }
+        if let Some(mut writer) = shared.lock().ok().and_then(|mut held| held.take()) {
+            writer.fold_log_at_end();
+        }
+    }
+
+    fn serve_messages(&mut self, messages: &mut VecDeque<Message>, jobs: &mut Vec<Job>) {
+        let mut bytes = 0;
+        while let Some(message) = messages.pop_front() {
+            match message {
+                Message::Job(job) => {
+                    bytes += job.request.bytes();
+                    jobs.push(*job);
+                    if bytes > GROUP_BYTES {
+                        self.serve(jobs);
+                        self.checkpoint_when_due();
+                        bytes = 0;
                     }
                 }
+                // It is looked for anyhow.
+                Message::CheckpointDue => {}
+                Message::Checkpoint(reply) => {
+                    self.serve(jobs);
+                    let _ = reply.send(self.checkpoint());
+                }
+                Message::AcceptLoss(reply) => {
+                    self.serve(jobs);
+                    let _ = reply.send(self.accept_loss());
+                }
             }
-            self.serve(&mut jobs);
-            self.checkpoint_when_due();
         }
-        self.fold_log_at_end();
+        self.serve(jobs);
+        self.checkpoint_when_due();
+    }
+
+    /// Serves one request on its caller's thread when nobody else is at the ledger, in this process or another; gives
+    /// it back otherwise.
+    pub(super) fn serve_alone(
+        shared: &Mutex<Option<Self>>,
+        queue: &Queue<Message>,
+        request: Request,
+    ) -> std::result::Result<Result<Outcome>, Request> {
+        if !queue.is_quiet() || !request.is_short() {
+            return Err(request);
+        }
+        let mut held = match shared.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => return Err(request),
+        };
+        let Some(writer) = held.as_mut().filter(|writer| writer.lost.is_empty()) else { return Err(request) };
+        if !writer.begin_at_once() {
+            return Err(request);
+        }
+        let result = match writer.transact_begun(&[&request]) {
+            Ok(mut results) => results.pop().unwrap_or_else(|| Err(outcome_unknown())),
+            Err(undone) => Err(undone.explain(&request)),
+        };
+        writer.waiters.wake();
+        if writer.is_checkpoint_due() {
+            // Callers do not wait for it, and a queue that is closed has no need of it.
+            let _ = queue.push(Message::CheckpointDue);
+        }
+        Ok(result)
+    }
+
+    /// Begins a transaction, unless another process has one.
+    fn begin_at_once(&self) -> bool {
+        let connection = &self.writing.connection;
+        kill_point("ledger.before_begin");
+        connection.patient.store(false, Ordering::Relaxed);
+        let begun = execute(&connection.database, "BEGIN IMMEDIATE");
+        connection.patient.store(true, Ordering::Relaxed);
+        begun.is_ok()
     }
 
     fn fold_log_at_end(&mut self) {
@@ -171,13 +247,11 @@ impl Writer {
             Err(Undone::RolledBack(_)) if requests.len() > 1 => {
                 requests.iter().map(|request| self.transact_alone(request)).collect()
             }
-            Err(Undone::RolledBack(error)) => {
-                vec![Err(explain(error, &requests.first().map_or_else(String::new, |request| request.doing())))]
-            }
-            Err(Undone::Unknown(error)) => {
+            Err(Undone::Unknown(error)) if requests.len() > 1 => {
                 let message = error.to_string();
                 requests.iter().map(|_| Err(outcome_unknown().because(message.clone()))).collect()
             }
+            Err(undone) => requests.first().map(|request| Err(undone.explain(request))).into_iter().collect(),
         };
         self.waiters.wake();
         for (job, result) in jobs.drain(..).zip(results) {
@@ -189,17 +263,21 @@ impl Writer {
     fn transact_alone(&mut self, request: &Request) -> Result<Outcome> {
         match self.transact(&[request]) {
             Ok(mut results) => results.pop().unwrap_or_else(|| Err(outcome_unknown())),
-            Err(Undone::RolledBack(error)) => Err(explain(error, &request.doing())),
-            Err(Undone::Unknown(error)) => Err(outcome_unknown().because(error)),
+            Err(undone) => Err(undone.explain(request)),
         }
     }
 
     /// One transaction for all requests. Those that are refused have written nothing; the others are durable when this
     /// returns.
     fn transact(&mut self, requests: &[&Request]) -> std::result::Result<Vec<Result<Outcome>>, Undone> {
-        let database = &self.writing.connection.database;
         kill_point("ledger.before_begin");
-        execute(database, "BEGIN IMMEDIATE").map_err(Undone::RolledBack)?;
+        execute(&self.writing.connection.database, "BEGIN IMMEDIATE").map_err(Undone::RolledBack)?;
+        self.transact_begun(requests)
+    }
+
+    /// The same in a transaction that has begun.
+    fn transact_begun(&mut self, requests: &[&Request]) -> std::result::Result<Vec<Result<Outcome>>, Undone> {
+        let database = &self.writing.connection.database;
         kill_point("ledger.after_begin");
         let (results, marks) = match apply_all(database, &mut self.memo, requests) {
             Ok(applied) => applied,
@@ -229,15 +307,22 @@ impl Writer {
         kill_point("ledger.after_commit");
         if !marks.is_empty() {
             // The commit is durable whatever becomes of this: a record that is missing only says less.
-            let _ = self.writing.log.append(&high_water::encode(&marks));
+            let _ = self.mark(&marks);
         }
         kill_point("ledger.after_high_water");
         Ok(results)
     }
 
+    fn log_pages(&self) -> i64 {
+        self.writing.connection.log_pages.load(Ordering::Relaxed)
+    }
+
+    fn is_checkpoint_due(&self) -> bool {
+        self.log_pages() >= self.checkpoint_at
+    }
+
     fn checkpoint_when_due(&mut self) {
-        let pages = self.writing.connection.log_pages.load(Ordering::Relaxed);
-        if pages < self.checkpoint_at {
+        if !self.is_checkpoint_due() {
             return;
         }
         kill_point("ledger.before_checkpoint");
@@ -248,7 +333,7 @@ impl Writer {
             self.checkpoint_at = CHECKPOINT_PAGES;
             let _ = self.fold();
         } else {
-            self.checkpoint_at = pages.saturating_add(CHECKPOINT_PAGES / 4);
+            self.checkpoint_at = self.log_pages().saturating_add(CHECKPOINT_PAGES / 4);
         }
         kill_point("ledger.after_checkpoint");
     }
@@ -258,9 +343,9 @@ impl Writer {
             return Err(high_water::behind(&self.path, &self.lost));
         }
         // Whoever reads an older state keeps the log in use, and must not keep the commits of others waiting.
-        let database = &mut self.writing.connection.database;
-        let moved = connection::wait_briefly(database).and_then(|()| checkpoint(database, "TRUNCATE"));
-        let moved = connection::wait_long(database).and(moved);
+        let connection = &mut self.writing.connection;
+        let moved = connection.wait_briefly().and_then(|()| checkpoint(&connection.database, "TRUNCATE"));
+        let moved = connection.wait_long().and(moved);
         match moved {
             Ok(true) => self.fold(),
             Ok(false) => {
@@ -270,12 +355,24 @@ impl Writer {
         }
     }
 
-    /// Writes the high-water file anew, with fewer records.
+    /// Notes in the high-water file what was acknowledged.
+    fn mark(&mut self, marks: &[Mark]) -> Result<()> {
+        for marks in marks.chunks(MARKS) {
+            let records = high_water::encode(marks);
+            if !self.writing.log.append(&records)? {
+                self.fold()?;
+                self.writing.log.append(&records)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on in the other half of the high-water file, with fewer records.
     fn fold(&mut self) -> Result<()> {
         let mut locked = self.writing.log.lock()?;
         let marks = high_water::decode(&locked.read()?);
         kill_point("ledger.in_fold");
-        locked.replace(&high_water::encode(&high_water::fold(&marks)))
+        locked.turn(&high_water::encode(&high_water::fold(&marks)))
     }
 
     fn accept_loss(&mut self) -> Result<Vec<Lost>> {

@@ -131,12 +131,18 @@ fn a_flipped_bit_in_the_log_is_named() {
     assert_eq!(seqs(&ledger), (1..=10).collect::<Vec<_>>());
 }
 
+/// How many bytes of the high-water file hold records.
+fn used(path: &Path) -> usize {
+    let bytes = files::read(path).unwrap();
+    (bytes.iter().rposition(|byte| *byte != 0).unwrap() / 48 + 1) * 48
+}
+
 #[test]
 fn a_tail_that_was_not_acknowledged_may_go() {
     let store = Store::new();
     let commits = store.commits();
     // The last two commits left no record: their writer died before it could answer.
-    let records = size(&store.high_water()) - 2 * 48;
+    let records = used(&store.high_water()) - 2 * 48;
     let high_water = FileOptions::new().write(true).open(store.high_water()).unwrap();
     high_water.set_len(u64::try_from(records).unwrap()).unwrap();
     let log = FileOptions::new().write(true).open(store.log()).unwrap();
@@ -155,12 +161,12 @@ fn a_tail_that_was_not_acknowledged_may_go() {
 fn a_flipped_bit_or_a_cut_of_the_high_water_file_loses_nothing() {
     let store = Store::new();
     let high_water = FileOptions::new().write(true).open(store.high_water()).unwrap();
-    for at in 0..size(&store.high_water()) {
+    for at in (0..used(&store.high_water()) + 48).step_by(5) {
         flip(&store.high_water(), at, 3);
         block_on(store.open().unwrap().close());
         flip(&store.high_water(), at, 3);
     }
-    for cut in (0..size(&store.high_water())).rev().step_by(7) {
+    for cut in (0..used(&store.high_water()) + 48).rev().step_by(7) {
         high_water.set_len(u64::try_from(cut).unwrap()).unwrap();
         let ledger = store.open().unwrap();
         assert_eq!(seqs(&ledger).len(), 10);

@@ -159,6 +159,6 @@ kill_points! {
     killed_before_a_checkpoint "ledger.before_checkpoint" [1, 2], 20_000;
     killed_in_a_checkpoint "ledger.in_checkpoint" [1, 2], 20_000;
     killed_in_a_fold "ledger.in_fold" [1, 2], 20_000;
-    killed_before_the_fold_is_there "shared_log.before_rename" [1, 2], 20_000;
+    killed_before_the_fold_is_there "shared_log.before_write" [1, 2], 20_000;
     killed_after_a_checkpoint "ledger.after_checkpoint" [1, 2], 20_000;
 }

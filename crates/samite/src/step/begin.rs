@@ -250,8 +250,7 @@ impl Writer {
 
     pub(super) fn start_draft(&self, id: EntryId, started: &StepStarted, hashes: &StepHashes) -> Result<Draft> {
         let views = views::step_started(id, self.epoch, started.attempt, hashes);
-        let draft = self.core().draft(EntryKind::STEP_STARTED, started, views)?;
-        Ok(Draft { id, ..draft })
+        Ok(Draft { id, kind: EntryKind::STEP_STARTED, payload: crate::core::to_json(started)?, views })
     }
 
     /// The outcome that a key ended with, if its last attempt did.
