@@ -177,15 +177,9 @@ impl Work<'_> {
         let link = hash::link(previous, &header);
         let owner = self.owner(entry.owner)?;
         let seq = stored(seq);
-        self.database
-            .prepare_cached(
-                "INSERT INTO entry(journal, seq, owner, header, link, payload) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute((journal, seq, owner, &header[..], &link.0, &entry.payload))?;
+        self.statements.insert_entry()?.execute((journal, seq, owner, &header[..], &link.0, &entry.payload))?;
         if !entry.rows.is_empty() {
-            let mut insert = self.database.prepare_cached(
-                "INSERT INTO view_row(journal, kind, hash, seq, place, owner, value) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?;
+            let insert = self.statements.insert_row()?;
             for (place, row) in (0_i64..).zip(&entry.rows) {
                 insert.execute((journal, row.kind, &row.hash, seq, place, owner, &row.value))?;
             }
@@ -197,19 +191,18 @@ impl Work<'_> {
         Ok((link, changes))
     }
 
-    fn change_register(&self, journal: i64, seq: i64, owner: i64, change: &RegisterChange) -> rusqlite::Result<u64> {
+    fn change_register(
+        &mut self,
+        journal: i64,
+        seq: i64,
+        owner: i64,
+        change: &RegisterChange,
+    ) -> rusqlite::Result<u64> {
         let changed = match change {
-            RegisterChange::Set { kind, hash, value } => self
-                .database
-                .prepare_cached(
-                    "INSERT INTO register(journal, kind, hash, seq, owner, value) VALUES(?1, ?2, ?3, ?4, ?5, ?6) \
-                     ON CONFLICT DO UPDATE SET seq = excluded.seq, owner = excluded.owner, value = excluded.value",
-                )?
-                .execute((journal, kind, hash, seq, owner, value))?,
-            RegisterChange::Clear { kind, hash } => self
-                .database
-                .prepare_cached("DELETE FROM register WHERE journal = ?1 AND kind = ?2 AND hash = ?3")?
-                .execute((journal, kind, hash))?,
+            RegisterChange::Set { kind, hash, value } => {
+                self.statements.set_register()?.execute((journal, kind, hash, seq, owner, value))?
+            }
+            RegisterChange::Clear { kind, hash } => self.statements.clear_register()?.execute((journal, kind, hash))?,
         };
         Ok(u64::from(changed > 0))
     }

@@ -42,14 +42,13 @@ impl Work<'_> {
         let held = &self.journal(journal)?.journal;
         let mut next = Some((held.row, held.state.head));
         let database = self.database;
-        let mut look = database.prepare_cached(
-            "SELECT seq FROM view_row WHERE journal = ?1 AND kind = ?2 AND hash = ?3 AND seq <= ?4 \
-             ORDER BY seq DESC LIMIT 1",
-        )?;
         while let Some((row, up_to)) = next {
             for hash in hashes {
-                let found: Option<i64> =
-                    look.query_row((row, kind, hash, stored(up_to)), |found| found.get(0)).optional()?;
+                let found: Option<i64> = self
+                    .statements
+                    .find_row()?
+                    .query_row((row, kind, hash, stored(up_to)), |found| found.get(0))
+                    .optional()?;
                 if let Some(seq) = found {
                     let id: [u8; 16] =
                         database.query_row("SELECT id FROM journal WHERE row = ?1", [row], |found| found.get(0))?;

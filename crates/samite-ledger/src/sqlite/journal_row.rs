@@ -1,6 +1,7 @@
 //! Journals as stored.
 
 use super::number::{number, stored};
+use super::statements::Statements;
 use crate::{JournalFilter, JournalKind, JournalState, JournalStatus};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql};
@@ -69,10 +70,13 @@ pub(super) fn load(database: &Connection, journal: JournalId) -> rusqlite::Resul
 }
 
 /// A journal that was seen before, with what can change of it read anew; none when it is no longer where it was.
-pub(super) fn load_again(database: &Connection, mut known: JournalRow) -> rusqlite::Result<Option<JournalRow>> {
+pub(super) fn load_again(
+    statements: &mut Statements<'_>,
+    mut known: JournalRow,
+) -> rusqlite::Result<Option<JournalRow>> {
     let state = &mut known.state;
-    let found = database
-        .prepare_cached("SELECT head_seq, head_link, epoch, registers, status FROM journal WHERE row = ?1 AND id = ?2")?
+    let found = statements
+        .journal()?
         .query_row((known.row, &state.id.0), |row| {
             state.head = number(row.get(0)?);
             state.head_link = Link(row.get(1)?);
@@ -144,21 +148,17 @@ fn prefix_range(digits: &str) -> Option<([u8; 16], [u8; 16])> {
 }
 
 /// Writes what can change of a journal.
-pub(super) fn update(database: &Connection, journal: &JournalRow) -> rusqlite::Result<()> {
+pub(super) fn update(statements: &mut Statements<'_>, journal: &JournalRow) -> rusqlite::Result<()> {
     let state = &journal.state;
     let status = if state.status == JournalStatus::Open { OPEN } else { DELETED };
-    database
-        .prepare_cached(
-            "UPDATE journal SET head_seq = ?2, head_link = ?3, epoch = ?4, registers = ?5, status = ?6 WHERE row = ?1",
-        )?
-        .execute((
-            journal.row,
-            stored(state.head),
-            &state.head_link.0,
-            stored(state.epoch),
-            stored(state.registers),
-            status,
-        ))?;
+    statements.update_journal()?.execute((
+        journal.row,
+        stored(state.head),
+        &state.head_link.0,
+        stored(state.epoch),
+        stored(state.registers),
+        status,
+    ))?;
     Ok(())
 }
 

@@ -22,6 +22,7 @@ mod read;
 mod readers;
 mod retire;
 mod schema;
+mod statements;
 mod wait;
 mod work;
 mod writer;

@@ -36,7 +36,7 @@ impl Work<'_> {
         journal.state.head = keep_to;
         journal.state.head_link = head_link;
         journal.state.status = JournalStatus::Deleted;
-        journal_row::update(self.database, &journal)?;
+        journal_row::update(&mut self.statements, &journal)?;
         self.changed();
         self.settle()?;
         Ok(())

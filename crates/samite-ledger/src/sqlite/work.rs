@@ -5,6 +5,7 @@ use super::high_water::Mark;
 use super::journal_row::{self, JournalRow};
 use super::number::number;
 use super::schema;
+use super::statements::Statements;
 use crate::memory::refusal;
 use rusqlite::{Connection, OptionalExtension as _};
 use samite_model::{JournalId, KeyId, Pseudonym};
@@ -41,6 +42,7 @@ impl Memo {
 /// A write transaction that is under way.
 pub(super) struct Work<'c> {
     pub(super) database: &'c Connection,
+    pub(super) statements: Statements<'c>,
     memo: &'c mut Memo,
     journals: HashMap<JournalId, Held>,
     live_keys: HashSet<KeyId>,
@@ -66,6 +68,7 @@ impl<'c> Work<'c> {
         memo.bound();
         Self {
             database,
+            statements: Statements::new(database),
             memo,
             journals: HashMap::new(),
             live_keys: HashSet::new(),
@@ -82,7 +85,8 @@ impl<'c> Work<'c> {
             Entry::Occupied(held) => Ok(held.into_mut()),
             Entry::Vacant(place) => {
                 let known = self.memo.journals.get(&id).cloned();
-                let again = known.map(|known| journal_row::load_again(self.database, known)).transpose()?.flatten();
+                let again =
+                    known.map(|known| journal_row::load_again(&mut self.statements, known)).transpose()?.flatten();
                 let journal = match again {
                     Some(journal) => journal,
                     None => {
@@ -153,7 +157,7 @@ impl<'c> Work<'c> {
         if self.live_keys.contains(&key) {
             return Ok(());
         }
-        let destroyed = self.database.prepare_cached("SELECT 1 FROM destroyed_key WHERE id = ?1")?.exists([&key.0])?;
+        let destroyed = self.statements.find_destroyed_key()?.exists([&key.0])?;
         if destroyed {
             return Err(refusal::key_destroyed(key).into());
         }
@@ -193,7 +197,7 @@ impl<'c> Work<'c> {
     pub(super) fn flush(&mut self) -> rusqlite::Result<()> {
         for held in self.journals.values_mut() {
             if held.dirty {
-                journal_row::update(self.database, &held.journal)?;
+                journal_row::update(&mut self.statements, &held.journal)?;
                 held.dirty = false;
             }
         }
