@@ -23,6 +23,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use table::Table;
 
+/// As in the binary `samite`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measures samite against its limits and its peers.
 #[derive(Parser)]
 struct Arguments {

@@ -22,4 +22,4 @@ pub use ledger::{
     Register, Row, RowQuery, StoredEntry,
 };
 pub use memory::MemoryLedger;
-pub use sqlite::{Damage, JournalSize, Lost, OpenOptions, SqliteLedger, Statistics};
+pub use sqlite::{Damage, JournalSize, Lost, OpenOptions, SqliteLedger, Statistics, Threads};

@@ -12,7 +12,7 @@ use node::Node;
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, Random, SystemClock, SystemRandomness, SystemSleep, files, mounts};
 use samite_keys::{Keyring, KeyringOptions};
-use samite_ledger::{OpenOptions, SqliteLedger};
+use samite_ledger::{OpenOptions, SqliteLedger, Threads};
 use samite_model::{Error, Principal, Result, Tenant};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Embedded {
             create: options.create && !options.read_only,
             read_only: options.read_only,
             accept_behind: options.accept_behind,
-            commit_on_caller: true,
+            threads: Threads::Caller,
             sleep: Arc::new(SystemSleep),
         })?);
         let caches = home.join("caches");

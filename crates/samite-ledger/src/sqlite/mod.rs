@@ -47,7 +47,7 @@ use writer::{Job, Message, Outcome, Request, Writer};
 
 pub use high_water::Lost;
 pub use maintain::{Damage, JournalSize, Statistics};
-pub use open::OpenOptions;
+pub use open::{OpenOptions, Threads};
 
 /// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger; dropping the
 /// last one closes its files, after what is under way.
@@ -64,7 +64,7 @@ struct Shared {
     queue: Option<Arc<Queue<Message>>>,
     /// What writes, for whoever may: the thread that serves the queue, or a caller that is alone. None when it is closed.
     writer: Arc<Mutex<Option<Writer>>>,
-    commit_on_caller: bool,
+    threads: Threads,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
     waiters: Arc<Waiting>,
@@ -132,7 +132,7 @@ impl SqliteLedger {
                 path: options.path,
                 queue,
                 writer,
-                commit_on_caller: options.commit_on_caller,
+                threads: options.threads,
                 thread: Mutex::new(thread),
                 waiters,
                 sleep: options.sleep,
@@ -194,12 +194,11 @@ impl SqliteLedger {
         queue.push(message).map_err(|_| closed())
     }
 
-    async fn request(&self, mut request: Request) -> Result<Outcome> {
-        if let Some(queue) = self.shared.queue.as_ref().filter(|_| self.shared.commit_on_caller) {
-            request = match Writer::serve_alone(&self.shared.writer, queue, request) {
-                Ok(result) => return result,
-                Err(request) => request,
-            };
+    async fn request(&self, request: Request) -> Result<Outcome> {
+        if let Some(queue) = self.shared.queue.as_ref().filter(|_| self.shared.threads == Threads::Caller)
+            && let Some(result) = Writer::serve_alone(&self.shared.writer, queue, &request)
+        {
+            return result;
         }
         let (reply, answer) = oneshot::channel();
         self.tell(Message::Job(Box::new(Job { request, reply })))?;

@@ -10,6 +10,17 @@ use samite_model::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Which threads write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// A caller that is alone commits on its own thread, which saves two changes of threads: the call blocks it for a
+    /// sync, but not for other callers' commits, nor for those of other processes.
+    #[default]
+    Caller,
+    /// Only the ledger's own: for a server, whose threads have other calls to serve.
+    Own,
+}
+
 /// How to open a ledger.
 #[derive(Clone)]
 pub struct OpenOptions {
@@ -24,10 +35,8 @@ pub struct OpenOptions {
     /// Opens a ledger although it is behind its high water, for reading until
     /// [`SqliteLedger::accept_loss`](super::SqliteLedger::accept_loss).
     pub accept_behind: bool,
-    /// Lets a caller that is alone commit on its own thread: the call then blocks it for a sync, but not for other
-    /// callers' commits, nor for other processes'. For a program with few threads of its own that is faster by the
-    /// two changes of threads; a server, whose threads have other calls to serve, sets it to false.
-    pub commit_on_caller: bool,
+    /// Which threads write.
+    pub threads: Threads,
     /// How [`Ledger::wait`](crate::Ledger::wait) waits.
     pub sleep: Arc<dyn Sleep>,
 }
@@ -40,7 +49,7 @@ impl OpenOptions {
             create: false,
             read_only: false,
             accept_behind: false,
-            commit_on_caller: true,
+            threads: Threads::default(),
             sleep: Arc::new(SystemSleep),
         }
     }
@@ -74,7 +83,7 @@ impl std::fmt::Debug for OpenOptions {
             .field("create", &self.create)
             .field("read_only", &self.read_only)
             .field("accept_behind", &self.accept_behind)
-            .field("commit_on_caller", &self.commit_on_caller)
+            .field("threads", &self.threads)
             .finish_non_exhaustive()
     }
 }

@@ -87,17 +87,14 @@ impl<'c> Work<'c> {
                 let known = self.memo.journals.get(&id).cloned();
                 let again =
                     known.map(|known| journal_row::load_again(&mut self.statements, known)).transpose()?.flatten();
-                let journal = match again {
-                    Some(journal) => journal,
-                    None => {
-                        let journal = journal_row::load(self.database, id)?
-                            .ok_or_else(|| Failure::Refused(refusal::no_journal(id)))?;
-                        self.memo
-                            .parents
-                            .insert(journal.row, journal.parent.map(|parent| (parent, journal.fork_seq())));
-                        self.memo.journals.insert(id, journal.clone());
-                        journal
-                    }
+                let journal = if let Some(journal) = again {
+                    journal
+                } else {
+                    let journal = journal_row::load(self.database, id)?
+                        .ok_or_else(|| Failure::Refused(refusal::no_journal(id)))?;
+                    self.memo.parents.insert(journal.row, journal.parent.map(|parent| (parent, journal.fork_seq())));
+                    self.memo.journals.insert(id, journal.clone());
+                    journal
                 };
                 Ok(place.insert(Held { journal, first: None, new_epoch: false, dirty: false }))
             }

@@ -15,7 +15,7 @@ use samite_model::{Error, JournalId, KeyId, PinId, Result};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 
 /// How many requests share a transaction, and so a sync.
 const GROUP: usize = 256;
@@ -182,34 +182,32 @@ impl Writer {
         self.checkpoint_when_due();
     }
 
-    /// Serves one request on its caller's thread when nobody else is at the ledger, in this process or another; gives
-    /// it back otherwise.
+    /// Serves one request on its caller's thread when nobody else is at the ledger, in this process or another; none,
+    /// and nothing done, otherwise.
     pub(super) fn serve_alone(
         shared: &Mutex<Option<Self>>,
         queue: &Queue<Message>,
-        request: Request,
-    ) -> std::result::Result<Result<Outcome>, Request> {
+        request: &Request,
+    ) -> Option<Result<Outcome>> {
         if !queue.is_quiet() || !request.is_short() {
-            return Err(request);
+            return None;
         }
-        let mut held = match shared.try_lock() {
-            Ok(held) => held,
-            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => return Err(request),
-        };
-        let Some(writer) = held.as_mut().filter(|writer| writer.lost.is_empty()) else { return Err(request) };
+        // The thread finds out by itself that a caller panicked.
+        let mut held = shared.try_lock().ok()?;
+        let writer = held.as_mut().filter(|writer| writer.lost.is_empty())?;
         if !writer.begin_at_once() {
-            return Err(request);
+            return None;
         }
-        let result = match writer.transact_begun(&[&request]) {
+        let result = match writer.transact_begun(&[request]) {
             Ok(mut results) => results.pop().unwrap_or_else(|| Err(outcome_unknown())),
-            Err(undone) => Err(undone.explain(&request)),
+            Err(undone) => Err(undone.explain(request)),
         };
         writer.waiters.wake();
         if writer.is_checkpoint_due() {
             // Callers do not wait for it, and a queue that is closed has no need of it.
             let _ = queue.push(Message::CheckpointDue);
         }
-        Ok(result)
+        Some(result)
     }
 
     /// Begins a transaction, unless another process has one.
