@@ -112,15 +112,15 @@ pub struct BranchDeleted {
     pub kept_to: u64,
 }
 
-/// `step_started`.
+/// `step_started`. The input is borrowed where it is only written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepStarted {
+pub struct StepStarted<I = Value> {
     /// The step's key, chosen by the harness.
     pub key: String,
     /// The tool.
     pub tool: String,
     /// What it was called with.
-    pub input: Value,
+    pub input: I,
     /// What it can do.
     pub effect: Effect,
     /// What it touches outside, normalised.
@@ -147,9 +147,9 @@ pub struct StepStarted {
     pub source: Option<u64>,
 }
 
-/// `step_completed`, `step_failed`, and `step_evidence`.
+/// `step_completed`, `step_failed`, and `step_evidence`. The output is borrowed where it is only written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepEnded {
+pub struct StepEnded<O = Value> {
     /// The entry that started it.
     pub step: EntryId,
     /// Where that entry is.
@@ -157,7 +157,7 @@ pub struct StepEnded {
     /// How it ended.
     pub kind: OutcomeKind,
     /// What came of it.
-    pub output: Value,
+    pub output: O,
     /// How long it took, in nanoseconds, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,

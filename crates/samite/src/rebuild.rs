@@ -113,7 +113,7 @@ impl Core {
                 let step = self.step_of(journal, steps, settled.step, settled.start).await?;
                 views::step_settled(&step, &settled, entry.header.kind == K::STEP_ABANDONED)
             }
-            K::STEP_EVIDENCE => views::step_evidence(&entry.json()?),
+            K::STEP_EVIDENCE => views::step_evidence(&entry.json::<StepEnded>()?),
             K::TREE => views::tree(&entry.json()?),
             // On a branch it says which directory; the register is the session's.
             K::WORKSPACE_ATTACHED if journal.kind == JournalKind::SessionControl => {

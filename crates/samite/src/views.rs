@@ -8,6 +8,7 @@ use crate::payload::{
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
 use samite_model::{EntryId, Error, JournalId, Position, Pseudonym, Result};
+use serde::Serialize;
 
 /// Row kinds. Codes are permanent.
 pub(crate) mod row {
@@ -225,7 +226,7 @@ pub(crate) fn step_key(hash: &dyn IndexHash, key: &str) -> Result<[u8; 16]> {
 }
 
 /// The hashes of a step.
-pub(crate) fn step_hashes(hash: &dyn IndexHash, step: &StepStarted) -> Result<StepHashes> {
+pub(crate) fn step_hashes<I: Serialize>(hash: &dyn IndexHash, step: &StepStarted<I>) -> Result<StepHashes> {
     let input = serde_json::to_vec(&step.input)
         .map_err(|error| Error::invalid("bad_input", "the step's input is not JSON").because(error))?;
     Ok(StepHashes {
@@ -279,7 +280,7 @@ pub(crate) fn step_started(id: EntryId, epoch: u64, attempt: u32, hashes: &StepH
 }
 
 /// An ended step.
-pub(crate) fn step_ended(open: &OpenStep, ended: &StepEnded) -> Projection {
+pub(crate) fn step_ended<O>(open: &OpenStep, ended: &StepEnded<O>) -> Projection {
     let state = match ended.kind {
         OutcomeKind::Completed => State::Completed,
         OutcomeKind::Failed => State::Failed,
@@ -316,7 +317,7 @@ pub(crate) fn inherited_payload(open: &[OpenStep]) -> StepsInherited {
 }
 
 /// An outcome of a fenced writer.
-pub(crate) fn step_evidence(ended: &StepEnded) -> Projection {
+pub(crate) fn step_evidence<O>(ended: &StepEnded<O>) -> Projection {
     Projection::default().row(row::EVIDENCE, *ended.step.as_bytes(), Vec::new())
 }
 

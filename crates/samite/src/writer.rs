@@ -6,12 +6,13 @@ use crate::client::Client;
 use crate::core::{Author, Core, Draft};
 use crate::log::{ReadOptions, Reader};
 use crate::payload::Event;
+use crate::step::Starts;
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
 use samite_model::tree::Change;
 use samite_model::{BranchId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How to become a branch's writer.
@@ -37,7 +38,7 @@ impl Default for WriterOptions {
 const FOR_EVER: i64 = 100 * 365 * 24 * 3600 * 1_000_000_000;
 
 /// How often a large payload is stored again because a collection took what it found.
-const STORED: usize = 4;
+pub(crate) const STORED: usize = 4;
 
 /// Whether a commit was refused because blocks that it needs were, or might be, collected: it is to find them anew.
 pub(crate) fn is_collected(error: &Error) -> bool {
@@ -90,8 +91,8 @@ struct State {
     open: Option<(u64, Arc<Vec<OpenStep>>)>,
     /// Starts whose commit was not acknowledged, by the hash of their key.
     uncertain: HashMap<[u8; 16], EntryId>,
-    /// The starts that this very object asked for. Others of its epoch are of other processes with the same writer's id.
-    started: HashSet<EntryId>,
+    /// The starts that this very object asked for.
+    started: Starts,
     /// What contained steps in doubt had changed when they were assessed, by step.
     assessed: HashMap<EntryId, Vec<Change>>,
 }
@@ -145,7 +146,7 @@ impl Client {
                 open: None,
                 uncertain: HashMap::new(),
                 assessed: HashMap::new(),
-                started: HashSet::new(),
+                started: Starts::default(),
             }),
         })
     }
@@ -286,12 +287,17 @@ impl Writer {
 
     /// Notes a start that this object asks for.
     pub(crate) fn remember_started(&self, step: EntryId) {
-        self.locked().started.insert(step);
+        self.locked().started.add(step);
+    }
+
+    /// A start that this object asked for ended, or never was.
+    pub(crate) fn forget_started(&self, step: EntryId) {
+        self.locked().started.end(step);
     }
 
     /// Whether this very object asked for a start.
     pub(crate) fn has_started(&self, step: EntryId) -> bool {
-        self.locked().started.contains(&step)
+        self.locked().started.has(step)
     }
 
     /// How often a lease that only time ends must be renewed; none when it ends with a process.
@@ -312,10 +318,26 @@ impl Writer {
         Ok(())
     }
 
-    /// Remembers what a commit under a guard on `version` that changed so many registers made of the open steps. A
-    /// wrong version would do no harm, but cost a refused commit and a read.
-    pub(crate) fn remember_open(&self, version: u64, changes: u64, open: Vec<OpenStep>) {
-        self.locked().open = Some((version + changes, Arc::new(open)));
+    /// Remembers what a commit under a guard on `version` that changed so many registers made of the open steps: one that
+    /// ended, one that started. What was read since then is newer and stays. A caller that holds no copy of them any more
+    /// spares one.
+    pub(crate) fn remember_changed(
+        &self,
+        version: u64,
+        changes: u64,
+        ended: Option<EntryId>,
+        started: Option<OpenStep>,
+    ) {
+        let mut state = self.locked();
+        if let Some(step) = ended {
+            state.started.end(step);
+        }
+        let Some((known, open)) = state.open.as_mut().filter(|(known, _)| *known == version) else { return };
+        // A wrong version would do no harm, but cost a refused commit and a read.
+        *known += changes;
+        let open = Arc::make_mut(open);
+        open.retain(|step| ended != Some(step.id));
+        open.extend(started);
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, State> {
@@ -455,6 +477,20 @@ impl Writer {
             take_over: None,
         };
         self.core().0.ledger.lease(request).await.map(|_| ())
+    }
+
+    /// Gives the lease up after an act that took it for itself, and answers what came of the act. That is never hidden
+    /// by a lease that cannot be given up, which expires by itself or ends with its process.
+    pub(crate) async fn let_go<T>(self, short: bool, outcome: Result<T>) -> Result<T> {
+        if short {
+            self.release().await.ok();
+        }
+        outcome
+    }
+
+    /// Whether a step key has one hash only: nobody else owns a part of this branch's ancestry.
+    pub(crate) fn is_sole_owner(&self) -> bool {
+        self.owners == [self.client.subject.pseudonym]
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Site;
 use crate::payload::{SettledBy, StepStarted};
 use crate::probe;
-use crate::step::{InDoubt, Resolution, Settled, StepRecord};
+use crate::step::{InDoubt, Outcome, Resolution, Settled, StepRecord};
 use crate::workspace::RESTORE;
 use crate::writer::Writer;
 use data_encoding::HEXLOWER;
@@ -244,17 +244,19 @@ impl Writer {
         }
         let now = self.core().now();
         let since = |then: i64| u64::try_from(now.saturating_sub(then) / 1_000_000_000).ok();
-        // The writer itself said how it ended, in an epoch that had passed or on the branch that a fork left.
+        // The writer itself said how it ended, in an epoch that had passed or on the branch that a fork left. Where it did
+        // not, what a doubt was settled to on another branch counts.
+        let is_told = doubt.recorded.iter().any(|outcome| outcome.settled.is_none());
         let recorded = doubt
             .recorded
             .iter()
-            .find(|ended| ended.kind == OutcomeKind::Completed)
+            .find(|ended| ended.kind == OutcomeKind::Completed && ended.settled.is_some() != is_told)
             .filter(|_| own || !matches!(step.started.effect, Effect::Contained { .. }));
         if let (Some(ended), false) = (recorded, alive) {
             let seen = if own {
                 "the writer recorded the outcome after another had taken over".to_owned()
             } else {
-                format!("branch {} recorded the outcome after this branch left it", step.start.journal.short())
+                told(ended)
             };
             return Ok(Assessment {
                 doubt: doubt.clone(),
@@ -323,6 +325,32 @@ impl Writer {
             let seen = "its supervisor saw the command end with status 0; its output was not recorded".to_owned();
             evidence = Some(Evidence { verdict: Verdict::Happened, seen, paths: Vec::new() });
         }
+        if let (Decision::Ask { .. }, None, Some(outcome)) = (decision, &evidence, doubt.recorded.first()) {
+            // Nothing could be looked at: whoever decides is told what others know.
+            evidence = Some(Evidence { verdict: Verdict::CannotTell, seen: told(outcome), paths: Vec::new() });
+        }
         Ok(Assessment { doubt: doubt.clone(), decision, evidence, recorded_output: None })
     }
+}
+
+/// What another branch, or a writer that was fenced, recorded of a step, in words.
+fn told(outcome: &Outcome) -> String {
+    let branch = outcome.position.journal.short();
+    let how = match (outcome.settled, outcome.kind) {
+        (None, OutcomeKind::Completed) => {
+            return format!("branch {branch} recorded the outcome after this branch left it");
+        }
+        (None, OutcomeKind::Failed | OutcomeKind::FailedRetryable) => {
+            return format!("branch {branch} recorded that it failed");
+        }
+        (Some(_), _) if outcome.abandoned => "it was given up",
+        (Some(_), OutcomeKind::Completed) => "it happened",
+        (Some(_), OutcomeKind::Failed | OutcomeKind::FailedRetryable) => "it did not happen",
+    };
+    let by = match outcome.settled {
+        Some(SettledBy::Person) => "a person's word",
+        Some(SettledBy::Probe) => "a probe",
+        Some(SettledBy::Effect) | None => "its effect",
+    };
+    format!("branch {branch} settled the doubt after this branch left it, by {by}: {how}")
 }

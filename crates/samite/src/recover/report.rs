@@ -164,10 +164,7 @@ impl Client {
             Ok(Recovery { session, position, epoch: writer.epoch(), steps, workspace })
         }
         .await;
-        if short {
-            writer.release().await?;
-        }
-        recovered
+        writer.let_go(short, recovered).await
     }
 
     async fn workspace_report(&self, session: SessionId, branch: BranchId) -> Result<Option<WorkspaceReport>> {

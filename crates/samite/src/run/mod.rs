@@ -18,7 +18,7 @@ use interrupt::Signalled;
 use samite_host::files;
 use samite_host::supervise::{Capture, End, Exit, Finished, Output, SuperviseOptions, Supervised, spawn};
 use samite_model::step::{Effect, OutcomeKind, Probe, State};
-use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
+use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
@@ -47,7 +47,7 @@ pub struct RunStep {
     /// It is another act than a step in doubt that turned out to have happened, or for whose sake it was not run before
     /// ([`Ran::Other`]): run it.
     pub anyway: bool,
-    /// Is handed what interrupts the command, once it runs.
+    /// Is handed what interrupts the command, before its step begins.
     pub on_start: Option<OnStart>,
 }
 
@@ -129,10 +129,7 @@ impl Client {
         let short = options.id.is_none();
         let writer = self.writer(session, branch, options).await?;
         let ran = writer.run(&run, site).await;
-        if short {
-            writer.release().await?;
-        }
-        ran
+        writer.let_go(short, ran).await
     }
 }
 
@@ -140,12 +137,13 @@ impl Writer {
     async fn run(&self, run: &RunStep, site: &Site) -> Result<Ran> {
         let mut settled: Option<Box<Settlement>> = None;
         let mut asked = run.step.clone();
+        let signalled = Signalled::default();
         // Each round settles one doubt; a doubt that cannot be settled ends the loop.
         for _ in 0..64 {
-            let (begun, supervised) = self.begin_supervised(run, &mut asked, site).await?;
+            let (begun, supervised) = self.begin_supervised(run, &mut asked, site, &signalled).await?;
             let doubt = match (begun, supervised) {
                 (Begin::Run(handle), Some(supervised)) => {
-                    return Ok(match self.carry_out(&handle, &asked, supervised, run, site).await? {
+                    return Ok(match self.carry_out(&handle, &asked, supervised, run, site, &signalled).await? {
                         Carried::Ended(outcome) => Ran::Ended { outcome, replayed: false, settled },
                         Carried::Interrupted(interrupted) => Ran::Interrupted(interrupted),
                     });
@@ -164,6 +162,11 @@ impl Writer {
                 (Begin::Busy(record), _) => return Ok(Ran::Busy(record)),
                 (Begin::InDoubt(doubt), _) => doubt,
             };
+            if let Some(signal) = signalled.signal() {
+                // Before anything was done.
+                let key = asked.key.clone();
+                return Ok(Ran::Interrupted(Box::new(Interrupted { key, signal, begun: false, outcome: None })));
+            }
             let assessment = self.assess(&doubt, site).await?;
             let refused = (!doubt.same_key && !run.anyway && self.refusal(&asked.key).await?.is_none())
                 .then(|| Refused::new(asked.clone(), &doubt.step));
@@ -177,7 +180,7 @@ impl Writer {
             }
             if settlement.run_again {
                 // Only its own key may run it again: that is what the outside knows it by.
-                let again = self.run_again_supervised(&assessment, run, site, refused.as_ref()).await?;
+                let again = self.run_again_supervised(&assessment, run, site, refused.as_ref(), &signalled).await?;
                 let settlement = Some(Box::new(settlement));
                 match again {
                     None => return Ok(Ran::InDoubt(Box::new(assessment))),
@@ -188,7 +191,10 @@ impl Writer {
                     Some(Carried::Ended(outcome)) if !run.anyway => {
                         return Ok(Ran::Other { key: doubt.step.started.key.clone(), settlement, outcome });
                     }
-                    Some(Carried::Ended(_)) => settled = settlement,
+                    Some(Carried::Ended(_)) => {
+                        signalled.end();
+                        settled = settlement;
+                    }
                 }
                 continue;
             }
@@ -221,6 +227,7 @@ impl Writer {
         run: &RunStep,
         step: &mut NewStep,
         site: &Site,
+        signalled: &Signalled,
     ) -> Result<(Begin, Option<(Supervised, String)>)> {
         step.clone_from(&run.step);
         let mut again = false;
@@ -248,9 +255,14 @@ impl Writer {
             self.supervise(run, &self.idempotency_key(&step.key)?, &run.argv, &run.directory, site)?;
         step.process = Some(process_value(supervised.recorded(), &life)?);
         samite_host::kill_point("step.before_begin");
-        let begun = if again { self.begin_again(step).await? } else { self.begin(step).await? };
+        // Once its start is durable, what ends this process would leave it in doubt although nothing ran.
+        signalled.begin(run.on_start.as_ref());
+        let begun = if again { self.begin_again(step).await } else { self.begin(step).await };
+        if !matches!(begun, Ok(Begin::Run(_))) {
+            signalled.end();
+        }
         samite_host::kill_point("step.after_begin");
-        Ok((begun, Some((supervised, life))))
+        Ok((begun?, Some((supervised, life))))
     }
 
     fn supervise(
@@ -293,26 +305,40 @@ impl Writer {
         (mut supervised, life): (Supervised, String),
         run: &RunStep,
         site: &Site,
+        signalled: &Signalled,
     ) -> Result<Carried> {
+        if let Some(signal) = signalled.signal() {
+            // Nothing was started, so there is no doubt.
+            drop(supervised);
+            let output = json!({ "not_started": format!("signal {signal} came before it was started") });
+            let completion = Completion::failed(output, true);
+            let position = self.finish(handle, &completion).await?;
+            files::remove(&site.lives.join(life)).ok();
+            let outcome = Some(ended(completion, position));
+            let key = handle.key.clone();
+            return Ok(Carried::Interrupted(Box::new(Interrupted { key, signal, begun: true, outcome })));
+        }
         // An attempt after a failure has the key of the one before.
         supervised.set_variable("SAMITE_IDEMPOTENCY_KEY", &handle.idempotency_key);
-        if let Err(error) = supervised.go() {
-            // Nothing was started, so there is no doubt.
-            self.fail(handle, json!({ "not_started": error.message() }), true).await?;
-            return Err(error);
-        }
+        let gone = supervised.stopper().and_then(|stopper| supervised.go().map(|()| stopper));
+        let stopper = match gone {
+            Ok(stopper) => stopper,
+            Err(error) => {
+                // Nothing was started, so there is no doubt.
+                self.fail(handle, json!({ "not_started": error.message() }), true).await?;
+                return Err(error);
+            }
+        };
         samite_host::kill_point("step.after_go");
-        let signalled = Signalled::default();
-        if let Some(OnStart(hand_out)) = &run.on_start {
-            hand_out(signalled.interrupt(supervised.stopper())?);
-        }
+        signalled.running(stopper);
         let mut finished = self.renewing(|| supervised.wait())?;
         samite_host::kill_point("step.before_outcome");
         // A command that ended well all the same has done what it should.
         let signal =
             signalled.signal().filter(|_| matches!(&finished.end, End::Ended { exit, .. } if *exit != Exit::Code(0)));
         if let Some(signal) = signal.filter(|_| !interrupt::may_run_again(&step.effect)) {
-            return Ok(Carried::Interrupted(Box::new(Interrupted { key: handle.key.clone(), signal, outcome: None })));
+            let key = handle.key.clone();
+            return Ok(Carried::Interrupted(Box::new(Interrupted { key, signal, begun: true, outcome: None })));
         }
         // An outcome with the ends of a long output is better than none.
         let whole = [
@@ -336,17 +362,11 @@ impl Writer {
         samite_host::kill_point("step.after_outcome");
         // It was about a doubt that there is none of; a file that stays does no harm.
         files::remove(&site.lives.join(life)).ok();
-        let outcome = Outcome {
-            kind: completion.kind,
-            output: completion.output,
-            position,
-            settled: None,
-            abandoned: false,
-            duration: completion.duration,
-        };
+        let outcome = ended(completion, position);
         Ok(match signal {
             Some(signal) => {
-                Carried::Interrupted(Box::new(Interrupted { key: handle.key.clone(), signal, outcome: Some(outcome) }))
+                let (key, outcome) = (handle.key.clone(), Some(outcome));
+                Carried::Interrupted(Box::new(Interrupted { key, signal, begun: true, outcome }))
             }
             None => Carried::Ended(outcome),
         })
@@ -393,11 +413,13 @@ impl Writer {
         run: &RunStep,
         site: &Site,
         refused: Option<&Refused>,
+        signalled: &Signalled,
     ) -> Result<Option<Carried>> {
         let step = &assessment.doubt.step;
         let Some((argv, directory)) = argv_of(&step.started.input) else { return Ok(None) };
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
+        signalled.begin(run.on_start.as_ref());
         let handle = self.run_again_beside(step.id, &assessment.did_not(), None, process, refused).await?;
         let again = NewStep {
             effect: step.started.effect.clone(),
@@ -406,7 +428,7 @@ impl Writer {
         };
         // The attempt in doubt is settled; the new one gives signs of its own.
         forget_life(step, site);
-        self.carry_out(&handle, &again, (supervised, life), run, site).await.map(Some)
+        self.carry_out(&handle, &again, (supervised, life), run, site, signalled).await.map(Some)
     }
 }
 
@@ -414,6 +436,12 @@ impl Writer {
 enum Carried {
     Ended(Outcome),
     Interrupted(Box<Interrupted>),
+}
+
+/// An outcome as it was recorded.
+fn ended(completion: Completion, position: Position) -> Outcome {
+    let Completion { kind, output, duration, .. } = completion;
+    Outcome { kind, output, position, settled: None, abandoned: false, duration }
 }
 
 /// How a command's end counts. None when it is not known.

@@ -12,6 +12,8 @@ use crate::writer::Writer;
 use samite_ledger::{Commit, Guard, Row};
 use samite_model::step::State;
 use samite_model::{EntryId, EntryKind, Error, ErrorKind, Position, Result};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// How often a begin looks again because the branch's steps changed under it.
@@ -65,15 +67,19 @@ impl Writer {
         }
         let started = started(new, 1, self.idempotency_key(&new.key)?);
         let hashes = views::step_hashes(&self.own_hash(), &started)?;
+        let keys = if self.is_sole_owner() { vec![hashes.key] } else { self.hashes("step-key", new.key.as_bytes())? };
         // A begin whose acknowledgement was lost, and that is asked for again, is the same begin.
         let id = match self.take_uncertain(&hashes.key) {
             Some(id) => id,
             None => self.core().entry_id()?,
         };
-        let plan = Plan { new, id, hashes, keys: self.hashes("step-key", new.key.as_bytes())?, again };
+        let plan = Plan { new, id, hashes, keys, again };
         let begun = self.begin_planned(&plan, &started, before).await;
-        if begun.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
-            self.remember_uncertain(plan.hashes.key, id);
+        match &begun {
+            Ok(Begin::Run(_)) => {}
+            Err(error) if error.kind() == ErrorKind::Unavailable => self.remember_uncertain(plan.hashes.key, id),
+            // It was not started.
+            _ => self.forget_started(id),
         }
         begun
     }
@@ -81,7 +87,7 @@ impl Writer {
     async fn begin_planned(
         &self,
         plan: &Plan<'_>,
-        started: &StepStarted,
+        started: &StepStarted<&Value>,
         mut before: Option<(&StepHandle, &Completion)>,
     ) -> Result<Begin> {
         let new = plan.new;
@@ -111,7 +117,7 @@ impl Writer {
                 Guard::Registers { journal: self.branch, version },
                 Guard::RowAbsent { journal: self.branch, kind: row::STEP, hashes: plan.keys.clone() },
             ];
-            match self.start(plan, started, version, &open, guards, before).await {
+            match self.start(plan, started, version, open, guards, before).await {
                 Ok(handle) => return Ok(Begin::Run(handle)),
                 Err(error) => match error.code() {
                     "registers_moved" | "outcome_unknown" => {}
@@ -216,29 +222,28 @@ impl Writer {
     async fn start(
         &self,
         plan: &Plan<'_>,
-        started: &StepStarted,
+        started: &StepStarted<&Value>,
         version: u64,
-        open: &Arc<Vec<OpenStep>>,
+        open: Arc<Vec<OpenStep>>,
         guards: Vec<Guard>,
         before: Option<(&StepHandle, &Completion)>,
     ) -> Result<StepHandle> {
         let mut drafts = Vec::with_capacity(2);
-        let mut after: Vec<OpenStep> = open.to_vec();
         if let Some((done, completion)) = before {
             let Some(step) = open.iter().find(|step| step.id == done.id) else {
                 return Err(Error::conflict("registers_moved", "the step before is not open any more"));
             };
             drafts.push(self.ended_draft(step, completion)?);
-            after.retain(|step| step.id != done.id);
         }
+        drop(open);
         drafts.push(self.start_draft(plan.id, started, &plan.hashes)?);
         self.remember_started(plan.id);
         // Each of them changes one register.
         let changes = drafts.len() as u64;
         let seq = self.commit(guards, drafts).await? + changes - 1;
         let position = Position { journal: self.branch, seq };
-        after.push(OpenStep::new(plan.id, position, self.epoch, started.attempt, &plan.hashes));
-        self.remember_open(version, changes, after);
+        let begun = OpenStep::new(plan.id, position, self.epoch, started.attempt, &plan.hashes);
+        self.remember_changed(version, changes, before.map(|(done, _)| done.id), Some(begun));
         Ok(StepHandle {
             id: plan.id,
             position,
@@ -248,7 +253,12 @@ impl Writer {
         })
     }
 
-    pub(super) fn start_draft(&self, id: EntryId, started: &StepStarted, hashes: &StepHashes) -> Result<Draft> {
+    pub(crate) fn start_draft<I: Serialize>(
+        &self,
+        id: EntryId,
+        started: &StepStarted<I>,
+        hashes: &StepHashes,
+    ) -> Result<Draft> {
         let views = views::step_started(id, self.epoch, started.attempt, hashes);
         Ok(Draft { id, kind: EntryKind::STEP_STARTED, payload: crate::core::to_json(started)?, views })
     }
@@ -289,7 +299,12 @@ impl Writer {
 
     /// The start of the attempt after one that failed. On the branch that failed it has the same idempotency key, and the
     /// outside remembers that key since its first attempt.
-    pub(super) async fn next_attempt(&self, new: &NewStep, failed: &Row, attempt: u32) -> Result<StepStarted> {
+    pub(super) async fn next_attempt<'a>(
+        &self,
+        new: &'a NewStep,
+        failed: &Row,
+        attempt: u32,
+    ) -> Result<StepStarted<&'a Value>> {
         let mut started = started(new, attempt + 1, self.idempotency_key(&new.key)?);
         if failed.position.journal == self.branch {
             let before = self.core().entry_at(self.start_of(failed.position).await?).await?;
@@ -308,7 +323,7 @@ impl Writer {
                 return Ok(answer);
             }
             let guards = vec![Guard::Registers { journal: self.branch, version }];
-            match self.start(plan, &started, version, &open, guards, None).await {
+            match self.start(plan, &started, version, open, guards, None).await {
                 Ok(handle) => return Ok(Begin::Run(handle)),
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
                 Err(error) => return Err(error),
@@ -334,23 +349,30 @@ impl Writer {
         Ok(InDoubt { step: record, recorded, same_key })
     }
 
-    /// Outcomes that a fenced writer left on this branch, or that the parent recorded after the fork.
-    async fn recorded_elsewhere(&self, step: &OpenStep) -> Result<Vec<StepEnded>> {
-        let mut recorded = Vec::new();
-        if let Some(row) = self.latest_row(row::EVIDENCE, vec![*step.id.as_bytes()]).await? {
-            recorded.push(self.core().entry_at(row.position).await?.json()?);
+    /// What a fenced writer left on this branch, and what the branches between it and the one that started the step
+    /// recorded of it after a fork left them: its outcome there, or how a doubt about it was settled. The branch that
+    /// started it comes first: it knows best.
+    async fn recorded_elsewhere(&self, step: &OpenStep) -> Result<Vec<Outcome>> {
+        let mut lines = vec![self.core().journal(self.branch).await?];
+        while let Some(last) = lines.last().filter(|last| last.id != step.start.journal) {
+            let Some(parent) = last.parent else { break };
+            lines.push(self.core().journal(parent.journal).await?);
         }
-        if step.start.journal != self.branch {
-            let head = self.core().journal(step.start.journal).await?.head;
-            let at = Position { journal: step.start.journal, seq: head };
-            let query = samite_ledger::RowQuery { at, kind: row::STEP, hashes: vec![step.key], limit: 8 };
-            for row in self.core().0.ledger.rows(query).await? {
-                let entry = self.core().entry_at(row.position).await?;
-                if matches!(entry.header.kind, EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED) {
-                    let ended: StepEnded = entry.json()?;
-                    if ended.step == step.id {
-                        recorded.push(ended);
+        let mut recorded: Vec<Outcome> = Vec::new();
+        for line in lines.iter().rev() {
+            let at = Position { journal: line.id, seq: line.head };
+            let mut kinds = vec![(row::EVIDENCE, *step.id.as_bytes(), 1)];
+            if line.id != self.branch {
+                kinds.push((row::STEP, step.key, 8));
+            }
+            for (kind, hash, limit) in kinds {
+                let query = samite_ledger::RowQuery { at, kind, hashes: vec![hash], limit };
+                for row in self.core().0.ledger.rows(query).await? {
+                    // A line sees what the one that it left had recorded before.
+                    if recorded.iter().any(|known| known.position == row.position) {
+                        continue;
                     }
+                    recorded.extend(outcome_about(&self.core().entry_at(row.position).await?, step.id)?);
                 }
             }
         }
@@ -396,6 +418,22 @@ impl Writer {
     ) -> Result<StepHandle> {
         let id = self.core().entry_id()?;
         self.remember_started(id);
+        let again = self.run_again_as(id, step, settled, tree, process, refused).await;
+        if again.as_ref().is_err_and(|error| error.kind() != ErrorKind::Unavailable) {
+            self.forget_started(id);
+        }
+        again
+    }
+
+    async fn run_again_as(
+        &self,
+        id: EntryId,
+        step: EntryId,
+        settled: &super::Resolution,
+        tree: Option<samite_model::BlockId>,
+        process: Option<Value>,
+        refused: Option<&Refused>,
+    ) -> Result<StepHandle> {
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             let Some(old) = self.doubtful(&open, step).await? else {
@@ -420,12 +458,12 @@ impl Writer {
             }
             // Each of them changes one register.
             let changes = drafts.len() as u64;
+            drop(open);
             match self.commit_with(commit, drafts).await {
                 Ok(seq) => {
                     let position = Position { journal: self.branch, seq: seq + 1 };
-                    let mut after: Vec<OpenStep> = open.iter().filter(|known| known.id != step).cloned().collect();
-                    after.push(OpenStep::new(id, position, self.epoch, started.attempt, &hashes));
-                    self.remember_open(version, changes, after);
+                    let begun = OpenStep::new(id, position, self.epoch, started.attempt, &hashes);
+                    self.remember_changed(version, changes, Some(step), Some(begun));
                     return Ok(again_handle(id, position, &started));
                 }
                 Err(error) if matches!(error.code(), "registers_moved" | "head_moved" | "outcome_unknown") => {}
@@ -436,12 +474,27 @@ impl Writer {
     }
 }
 
+/// The outcome that an entry records of this very step, if it does. A fenced writer's evidence is one.
+fn outcome_about(entry: &crate::log::Entry, step: EntryId) -> Result<Option<Outcome>> {
+    let about = match entry.header.kind {
+        EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED | EntryKind::STEP_EVIDENCE => {
+            entry.json::<StepEnded>()?.step
+        }
+        EntryKind::STEP_RESOLVED | EntryKind::STEP_ABANDONED => entry.json::<StepSettled>()?.step,
+        _ => return Ok(None),
+    };
+    if about != step {
+        return Ok(None);
+    }
+    if entry.header.kind == EntryKind::STEP_EVIDENCE { super::ended(entry).map(Some) } else { outcome_of(entry) }
+}
+
 /// What a step's start records. A restore is carried out by this very process: once that is gone, it is in doubt.
-pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted {
+pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> StepStarted<&Value> {
     StepStarted {
         key: new.key.clone(),
         tool: new.tool.clone(),
-        input: new.input.clone(),
+        input: &new.input,
         effect: new.effect.clone(),
         touches: new.touches.clone(),
         probe: new.probe.clone(),

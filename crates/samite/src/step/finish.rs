@@ -8,7 +8,7 @@ use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled};
 use crate::views::{self, OpenStep, row};
 use crate::workspace::Taken;
-use crate::writer::Writer;
+use crate::writer::{STORED, Writer, is_collected};
 use samite_ledger::{Append, Commit, Guard};
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Error, ErrorKind, Position, Result};
@@ -58,20 +58,22 @@ impl Writer {
                 if round == 0 {
                     continue;
                 }
+                self.forget_started(step.id);
                 return self.ended_before(step, completion).await;
             };
             let (mut commit, mut drafts) = beside(tree);
             drafts.push(self.ended_draft(known, completion)?);
             let last = drafts.len() as u64 - 1;
             commit.guards.push(Guard::Registers { journal: self.branch, version });
+            drop(open);
             match self.commit_with(commit, drafts).await {
                 Ok(seq) => {
-                    let after = open.iter().filter(|open| open.id != step.id).cloned().collect();
-                    self.remember_open(version, 1, after);
+                    self.remember_changed(version, 1, Some(step.id), None);
                     return Ok(Position { journal: self.branch, seq: seq + last });
                 }
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
                 Err(error) if error.kind() == ErrorKind::Fenced => {
+                    self.forget_started(step.id);
                     return Err(self.keep_evidence(step, completion, error).await);
                 }
                 Err(error) => return Err(error),
@@ -101,7 +103,7 @@ impl Writer {
             step: open.id,
             start: open.start,
             kind: completion.kind,
-            output: completion.output.clone(),
+            output: &completion.output,
             duration: completion.duration,
             source: completion.source,
         };
@@ -153,18 +155,26 @@ impl Writer {
             step: step.id,
             start: step.position,
             kind: completion.kind,
-            output: completion.output.clone(),
+            output: &completion.output,
             duration: completion.duration,
             source: None,
         };
-        let kept = async {
+        let once = async || {
             let draft = self.core().draft(EntryKind::STEP_EVIDENCE, &ended, views::step_evidence(&ended))?;
             let mut commit = Commit::default();
             let entry = self.core().seal_into(self.branch, &self.author(), draft, &mut commit)?;
             commit.appends.push(Append { journal: self.branch, entries: vec![entry] });
             self.core().0.ledger.commit(commit).await
         };
-        match kept.await {
+        let mut kept = once().await;
+        // What a large payload shares with others may be collected before it is committed.
+        for _ in 1..STORED {
+            if !kept.as_ref().is_err_and(is_collected) {
+                break;
+            }
+            kept = once().await;
+        }
+        match kept {
             Ok(_) => fenced.hint("the outcome was kept as evidence for the writer that took over"),
             Err(_) => fenced.hint("the outcome could not be kept either"),
         }
@@ -199,7 +209,10 @@ impl Writer {
                 self.refuse_beside(refused, &mut commit, &mut drafts).await?;
             }
             match self.commit_with(commit, drafts).await {
-                Ok(seq) => return Ok(Position { journal: self.branch, seq: seq + settled }),
+                Ok(seq) => {
+                    self.forget_started(step);
+                    return Ok(Position { journal: self.branch, seq: seq + settled });
+                }
                 Err(error) if matches!(error.code(), "registers_moved" | "head_moved" | "outcome_unknown") => {}
                 Err(error) => return Err(error),
             }

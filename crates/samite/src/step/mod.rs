@@ -5,9 +5,11 @@ mod finish;
 mod list;
 mod refused;
 mod standing;
+mod starts;
 
 pub(crate) use begin::started;
 pub(crate) use refused::{Refused, refused_for};
+pub(crate) use starts::Starts;
 
 use crate::payload::{SettledBy, StepEnded, StepSettled, StepStarted};
 use crate::workspace::Checkpoint;
@@ -154,8 +156,8 @@ pub struct Ended {
 pub struct InDoubt {
     /// The step.
     pub step: StepRecord,
-    /// What a fenced writer, or the branch that a fork left, recorded of it.
-    pub recorded: Vec<StepEnded>,
+    /// What a fenced writer, or the branches that forks left, recorded of it: the branch that started it comes first.
+    pub recorded: Vec<Outcome>,
     /// Whether it is the step that was asked for, or another that blocks it.
     pub same_key: bool,
 }

@@ -9,7 +9,7 @@
 
 use super::{NewStep, Outcome, StepRecord};
 use crate::core::Draft;
-use crate::payload::StepEnded;
+use crate::payload::{StepEnded, StepStarted};
 use crate::views::{self, OpenStep, StepRow, row};
 use crate::writer::Writer;
 use samite_ledger::{Commit, Guard};
@@ -93,7 +93,7 @@ impl Writer {
         let call = &refused.call;
         let keys = self.hashes("step-key", call.key.as_bytes())?;
         let known = self.latest_row(row::STEP, keys).await?;
-        let started = match &known {
+        let started: StepStarted<&Value> = match &known {
             Some(found) => self.next_attempt(call, found, StepRow::decode(&found.value)?.attempt).await?,
             None => super::started(call, 1, self.idempotency_key(&call.key)?),
         };

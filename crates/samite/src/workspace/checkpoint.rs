@@ -72,10 +72,7 @@ impl Client {
         let short = writer.id.is_none();
         let writer = self.writer(session, branch, writer).await?;
         let taken = writer.checkpoint(options).await;
-        if short {
-            writer.release().await?;
-        }
-        taken
+        writer.let_go(short, taken).await
     }
 
     /// The last tree of a branch at a position, if it has one.

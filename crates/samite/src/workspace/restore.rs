@@ -144,10 +144,7 @@ impl Client {
         let short = writer.id.is_none();
         let writer = self.writer(session, branch, writer).await?;
         let restored = writer.restore(from.position, from.tree.root, request).await;
-        if short {
-            writer.release().await?;
-        }
-        restored
+        writer.let_go(short, restored).await
     }
 
     /// Makes the workspace of a fork: the last tree at its fork point, in a directory of its own.
@@ -215,7 +212,7 @@ impl Writer {
         let report = self.apply(&workspace, &input)?;
         samite_host::kill_point("restore.before_outcome");
         self.finish(&handle, &Completion::completed(crate::core::to_value(&report)?)).await?;
-        self.after_restore(&input).await?;
+        self.after_restore(&input).await;
         Ok(Restored { directory: workspace.directory, target, from, safety: Some(safety.position), report })
     }
 
@@ -226,12 +223,13 @@ impl Writer {
         self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, input.base).await
     }
 
-    /// Records what is there after a restore. What it kept is not known to be of the session's doing.
-    async fn after_restore(&self, input: &RestoreInput) -> Result<()> {
+    /// Records what is there after a restore. What it kept is not known to be of the session's doing. The restore is done
+    /// and recorded by then, and one that is cut off here is as good: the next keeps what it cannot tell.
+    async fn after_restore(&self, input: &RestoreInput) {
         let label = Some("after a restore".to_owned());
         let known = input.within.is_empty().then_some(input.target);
         let observer = input.observer.clone();
-        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, known).await.map(|_| ())
+        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, known).await.ok();
     }
 
     fn apply(&self, workspace: &super::WorkspaceInfo, input: &RestoreInput) -> Result<RestoreReport> {
@@ -277,7 +275,7 @@ impl Writer {
             note: None,
         };
         let position = self.resolve(doubt.step.id, &resolution).await?;
-        self.after_restore(&input).await?;
+        self.after_restore(&input).await;
         Ok((resolution, position, report, safety))
     }
 }

@@ -59,10 +59,11 @@ impl Client {
             }))
         }
         .await;
-        if short {
-            writer.release().await?;
-        }
-        Ok((report, restored?))
+        let restored = writer.let_go(short, restored).await.map_err(|error| {
+            let branch = report.branch.short();
+            error.hint(format!("branch {branch} is current already: `samite recover SESSION` puts its files back"))
+        })?;
+        Ok((report, restored))
     }
 
     /// Refuses while a restore of the branch's workspace was cut off: it is finished before the next begins.

@@ -2,13 +2,18 @@
 
 use crate::children::{Role, soon, start};
 use crate::support::{Place, assert_verifies, event, noise, packs, principal, run};
+use samite::payload::SettledBy;
 use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest};
-use samite::{Backends, Client, ForkOptions, NewEvent, NewSession, ReadOptions, Store, WriterOptions};
+use samite::{
+    Backends, Begin, Client, ForkOptions, NewEvent, NewSession, NewStep, ReadOptions, Resolution, Settled, Store,
+    WriterOptions,
+};
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::{BlockIndex, BlockPlace, BlockRow, Collection, MemoryLedger, PackRow, Pin};
 use samite_model::{BlockId, EntryKind, ErrorKind, PinId, Position, Pseudonym, Result, SessionId, Tenant};
+use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -330,7 +335,7 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         assert_eq!((bytes.as_slice(), losing.pins.load(Ordering::SeqCst)), (&b"text"[..], 0));
         let body = noise(7, 3 << 20);
         losing.pins.store(3, Ordering::SeqCst);
-        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        let mut writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
         let large = NewEvent { body: body.clone(), ..event("") };
         let at = writer.append(large).await.unwrap();
         assert!(!at.duplicate && losing.pins.load(Ordering::SeqCst) == 0);
@@ -338,6 +343,19 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         let entries = reader.all().await.unwrap();
         assert_eq!(entries.len(), 2);
         assert!(entries[1].event().unwrap().body == body);
+        // So is an outcome that comes too late, as evidence.
+        let step = NewStep::new("large", "tool", json!({}));
+        let Begin::Run(step) = writer.begin(&step).await.unwrap() else { panic!("not to run") };
+        let options = WriterOptions { take_over: true, ..WriterOptions::default() };
+        let zombie = std::mem::replace(&mut writer, client.writer(session, None, options).await.unwrap());
+        losing.pins.store(3, Ordering::SeqCst);
+        let output = json!("x".repeat(2 << 20));
+        let error = zombie.complete(&step, output.clone()).await.unwrap_err();
+        assert_eq!((error.kind(), losing.pins.load(Ordering::SeqCst)), (ErrorKind::Fenced, 0));
+        let recorded = writer.doubts().await.unwrap().remove(0).recorded;
+        assert!(recorded.len() == 1 && recorded[0].output == output);
+        let settled = Resolution { what: Settled::DidNot, by: SettledBy::Person, evidence: None, note: None };
+        writer.resolve(step.id, &settled).await.unwrap();
         // Stopped before its commit until its pin has lapsed, while a collection takes its pack for litter.
         let later = Store::new(Backends { clock: Arc::new(Ahead), ..backends });
         std::fs::write(work.join("file"), noise(9, 400_000)).unwrap();

@@ -2,10 +2,18 @@
 
 use crate::support::{World, event, run};
 use samite::payload::ForkReason;
-use samite::{Begin, Completion, ForkOptions, Lifetime, NewSession, NewStep, ReadOptions, Writer, WriterOptions};
+use samite::payload::SettledBy;
+use samite::recover::Site;
+use samite::{
+    Begin, Completion, ForkOptions, Lifetime, NewSession, NewStep, ReadOptions, Resolution, Settled, Writer,
+    WriterOptions,
+};
+use samite_model::recovery::{Ask, Decision};
 use samite_model::step::{OutcomeKind, State};
 use samite_model::{BranchId, EntryKind, ErrorKind, SessionId};
 use serde_json::json;
+
+const ASK: Decision = Decision::Ask { reason: Ask::Opaque };
 
 async fn writer(world: &World, session: SessionId, branch: Option<BranchId>) -> Writer {
     let options = WriterOptions { take_over: true, ..WriterOptions::default() };
@@ -157,7 +165,7 @@ fn however_a_step_ended_in_the_parent_that_is_the_evidence_in_the_child() {
                 for doubt in [&doubts[0], &doubt] {
                     assert_eq!((doubt.step.id, doubt.recorded.len()), (step.id, 1), "{name}");
                     let evidence = &doubt.recorded[0];
-                    assert_eq!((evidence.step, evidence.start), (step.id, step.position), "{name}");
+                    assert_eq!((evidence.position, evidence.settled), (ended, None), "{name}");
                     assert_eq!((evidence.kind, &evidence.output), (kind, &completion.output), "{name}");
                 }
                 // It is evidence and no outcome: the child's log has none until somebody settles the doubt.
@@ -169,6 +177,53 @@ fn however_a_step_ended_in_the_parent_that_is_the_evidence_in_the_child() {
             let after = ForkOptions { seq: Some(ended.seq), ..Default::default() };
             assert!(world.client.fork(session.id, after).await.unwrap().in_doubt.is_empty(), "{name}");
             assert!(world.store.verify(false, None).await.unwrap().stale_views.is_empty(), "{name}");
+        });
+    }
+}
+
+#[test]
+fn what_a_person_settled_on_the_branches_between_is_the_evidence_in_a_fork_of_a_fork() {
+    let happened = Settled::Happened(json!("it is there"));
+    let table = [
+        (happened, OutcomeKind::Completed, false, Decision::Completed, "by a person's word: it happened"),
+        (Settled::DidNot, OutcomeKind::FailedRetryable, false, ASK, "by a person's word: it did not happen"),
+        (Settled::Abandoned, OutcomeKind::Failed, true, ASK, "by a person's word: it was given up"),
+    ];
+    for (what, kind, abandoned, decision, words) in table {
+        let world = World::new();
+        run(async {
+            let session = world.client.create_session(NewSession::default()).await.unwrap();
+            let main = writer(&world, session.id, None).await;
+            let new = NewStep::new("deploy", "deploy", json!({}));
+            let Begin::Run(step) = main.begin(&new).await.unwrap() else { panic!("not to run") };
+            let middle = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
+            let options = ForkOptions { branch: Some(middle.branch), ..Default::default() };
+            let leaf = world.client.fork(session.id, options).await.unwrap();
+            assert_eq!((leaf.at.journal, leaf.in_doubt.len()), (middle.branch, 1), "{what:?}");
+            main.release().await.unwrap();
+            let child = writer(&world, session.id, Some(leaf.branch)).await;
+            assert!(child.doubts().await.unwrap()[0].recorded.is_empty(), "{what:?}: nobody knows anything yet");
+            let settling = writer(&world, session.id, Some(middle.branch)).await;
+            let resolution = Resolution { what: what.clone(), by: SettledBy::Person, evidence: None, note: None };
+            let at = settling.resolve(step.id, &resolution).await.unwrap();
+            let doubts = child.doubts().await.unwrap();
+            let [recorded] = doubts[0].recorded.as_slice() else { panic!("{what:?}: {doubts:?}") };
+            assert_eq!((recorded.kind, recorded.abandoned), (kind, abandoned), "{what:?}");
+            assert_eq!((recorded.position, recorded.settled), (at, Some(SettledBy::Person)), "{what:?}");
+            let nowhere = Site { lives: "/nowhere".into(), base: "/".into() };
+            let assessed = child.assess(&doubts[0], &nowhere).await.unwrap();
+            assert_eq!(assessed.decision, decision, "{what:?}");
+            let seen = assessed.evidence.unwrap().seen;
+            let expected =
+                format!("branch {} settled the doubt after this branch left it, {words}", middle.branch.short());
+            assert_eq!(seen, expected);
+            // What the branch that started it records itself comes first.
+            let main = writer(&world, session.id, None).await;
+            let did_not = Resolution { what: Settled::DidNot, by: SettledBy::Effect, evidence: None, note: None };
+            main.resolve(step.id, &did_not).await.unwrap();
+            let recorded = child.doubts().await.unwrap().remove(0).recorded;
+            let by: Vec<Option<SettledBy>> = recorded.iter().map(|outcome| outcome.settled).collect();
+            assert_eq!(by, [Some(SettledBy::Effect), Some(SettledBy::Person)], "{what:?}");
         });
     }
 }

@@ -21,6 +21,7 @@ mod mount;
 mod outside;
 mod processes;
 mod recovery;
+mod releases;
 mod sessions;
 mod simulation;
 mod step_trees;

@@ -237,7 +237,10 @@ fn show_other(page: &mut Page, key: &str, other: &str, outcome: &Outcome) {
 /// Says what an interruption left, on standard error, and gives the exit status that a shell would give.
 fn interruption(surface: &Surface, session: &Reference, interrupted: &Interrupted) -> ExitCode {
     let key = &interrupted.key;
-    let error = if interrupted.outcome.is_some() {
+    let error = if !interrupted.begun {
+        Error::unavailable("step_interrupted", format!("step {key} was interrupted before it began"))
+            .hint("nothing of it was done; call again to run it")
+    } else if interrupted.outcome.is_some() {
         Error::unavailable("step_interrupted", format!("step {key} was interrupted"))
             .hint("nothing of it runs any more; call again to run it again")
     } else {
@@ -248,13 +251,16 @@ fn interruption(surface: &Surface, session: &Reference, interrupted: &Interrupte
     ExitCode::from(u8::try_from(128 + (interrupted.signal & 0x7f)).unwrap_or(u8::MAX))
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP end the command.
+/// Ctrl-C, SIGTERM and SIGHUP end the command, or keep it from being started.
 fn stop_on_signals() -> OnStart {
     OnStart(Arc::new(|running| {
         if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
             std::thread::spawn(move || {
                 for signal in signals.forever() {
-                    running.interrupt(signal);
+                    if !running.interrupt(signal) {
+                        // Nothing of a step would be cut off.
+                        signal_hook::low_level::emulate_default_handler(signal).ok();
+                    }
                 }
             });
         }

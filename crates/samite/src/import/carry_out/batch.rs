@@ -120,9 +120,8 @@ impl BranchImport {
         };
         let hashes = views::step_hashes(&self.writer.own_hash(), &started)?;
         let id = self.writer.core().entry_id()?;
-        let views = views::step_started(id, self.writer.epoch(), 1, &hashes);
         let start = self.next();
-        let draft = Draft { id, ..self.writer.core().draft(EntryKind::STEP_STARTED, &started, views)? };
+        let draft = self.writer.start_draft(id, &started, &hashes)?;
         self.open.insert(hashes.key, OpenStep::new(id, start, self.writer.epoch(), 1, &hashes));
         self.push(draft);
         Ok(())
@@ -164,9 +163,9 @@ impl BranchImport {
 
     /// Makes everything durable, gives the branch up, and says whether anything was added.
     pub(super) async fn finish(mut self) -> Result<(BranchId, bool)> {
-        self.flush().await?;
+        let flushed = self.flush().await;
         let branch = self.writer.branch();
-        self.writer.release().await?;
+        self.writer.let_go(true, flushed).await?;
         Ok((branch, self.added))
     }
 }
