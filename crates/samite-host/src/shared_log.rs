@@ -1,4 +1,4 @@
-//! A small file in which several processes leave records. It is never synced.
+//! A small file in which several processes leave records. Appends are never synced.
 //!
 //! It has two halves of a fixed size. Records fill one half; whoever finds it full begins the other with what is worth
 //! keeping. So the file neither grows nor gets a new name, and an append changes nothing of its inode: a file that
@@ -19,8 +19,8 @@ const HALVES: usize = 2;
 /// How many bytes stand before the records of a half, of those in the place of its first.
 const HEADER: usize = 16;
 
-/// A file of records of one size, 16 bytes or more, none of which begins with 0 or 255. What is appended survives the process, not necessarily
-/// the machine.
+/// A file of records of one size, 16 bytes or more, none of which begins with 0 or 255. What is appended survives the
+/// process, not necessarily the machine.
 #[derive(Debug)]
 pub struct SharedLog {
     path: PathBuf,
@@ -174,21 +174,22 @@ impl LockedLog<'_> {
     ///
     /// # Errors
     /// `unavailable` when it cannot be written.
-    pub fn turn(self, records: &[u8]) -> Result<()> {
+    pub fn turn(mut self, records: &[u8]) -> Result<()> {
         let (size, half) = (self.log.size, self.log.half);
         self.write(size - half, size, records)
     }
 
-    /// Leaves these records and no others.
+    /// Leaves these records and no others. When this returns, that is durable.
     ///
     /// # Errors
     /// `unavailable` when it cannot be written.
-    pub fn replace(self, records: &[u8]) -> Result<()> {
+    pub fn replace(mut self, records: &[u8]) -> Result<()> {
         let size = self.log.size;
-        self.write(0, HALVES * size, records)
+        self.write(0, HALVES * size, records)?;
+        self.log.file.sync_data().map_err(|error| io_error("sync", &self.log.path, error))
     }
 
-    fn write(self, begin: usize, length: usize, records: &[u8]) -> Result<()> {
+    fn write(&mut self, begin: usize, length: usize, records: &[u8]) -> Result<()> {
         let turns = self.log.turns.saturating_add(1);
         let mut bytes = header(turns).to_vec();
         bytes.resize(self.log.record, 0);

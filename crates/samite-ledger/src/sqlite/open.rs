@@ -14,7 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
     /// A caller that is alone commits on its own thread, which saves two changes of threads: the call blocks it for a
-    /// sync, but not for other callers' commits, nor for those of other processes.
+    /// sync, but not for other callers' commits, nor for those of other processes. It may wait for a process that is
+    /// just opening the ledger.
     #[default]
     Caller,
     /// Only the ledger's own: for a server, whose threads have other calls to serve.

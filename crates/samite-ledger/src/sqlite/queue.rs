@@ -22,6 +22,8 @@ pub(super) struct Queue<T> {
     length: AtomicUsize,
     /// Whether several came at once lately.
     crowded: AtomicBool,
+    /// Whether what was taken is being served.
+    serving: AtomicBool,
     looks: u32,
 }
 
@@ -45,6 +47,7 @@ impl<T> Queue<T> {
             arrived: Condvar::new(),
             length: AtomicUsize::new(0),
             crowded: AtomicBool::new(false),
+            serving: AtomicBool::new(false),
             looks,
         }
     }
@@ -53,9 +56,12 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nothing waits and callers have come one at a time lately: one more gains nothing by waiting for others.
+    /// Whether nothing waits or is being served, and callers have come one at a time lately: one more gains nothing by
+    /// waiting for others, and passes nobody.
     pub(super) fn is_quiet(&self) -> bool {
-        self.length.load(Ordering::Acquire) == 0 && !self.crowded.load(Ordering::Relaxed)
+        self.length.load(Ordering::Acquire) == 0
+            && !self.serving.load(Ordering::Acquire)
+            && !self.crowded.load(Ordering::Relaxed)
     }
 
     /// Adds one, unless the queue is closed. Every caller waits for its answer, so callers bound the queue.
@@ -78,8 +84,9 @@ impl<T> Queue<T> {
     }
 
     /// Takes what waits, at most so many, after what is there already; sleeps while nothing waits. False when the
-    /// queue is closed and empty.
+    /// queue is closed and empty. What was taken before has been served.
     pub(super) fn take(&self, most: usize, into: &mut VecDeque<T>) -> bool {
+        self.serving.store(false, Ordering::Release);
         for _ in 0..self.looks {
             if self.length.load(Ordering::Acquire) > 0 {
                 break;
@@ -105,6 +112,7 @@ impl<T> Queue<T> {
         state.taken = (some, state.taken.0);
         self.crowded.store(state.taken.0.max(state.taken.1) > 1, Ordering::Relaxed);
         into.extend(state.waiting.drain(..some));
+        self.serving.store(true, Ordering::Release);
         self.length.store(state.waiting.len(), Ordering::Release);
         true
     }
@@ -160,10 +168,14 @@ mod tests {
         for number in 2..4 {
             queue.push(number).unwrap();
             assert!(queue.take(8, &mut taken));
+            assert!(!queue.is_quiet(), "what was taken is not served yet");
         }
-        assert!(queue.is_quiet());
         queue.push(4).unwrap();
         assert!(!queue.is_quiet());
+        queue.close();
+        assert!(queue.take(8, &mut taken));
+        assert!(!queue.take(8, &mut taken));
+        assert!(queue.is_quiet());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use samite_model::{Error, JournalId, KeyId, PinId, Result};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many requests share a transaction, and so a sync.
 const GROUP: usize = 256;
@@ -26,7 +26,7 @@ const SHORT_BYTES: usize = 256 << 10;
 /// How many pages of SQLite's log are moved into the database at once: 8 MiB.
 const CHECKPOINT_PAGES: i64 = 2_000;
 /// How many marks are written at once.
-const MARKS: usize = 256;
+const MARKS: usize = 160;
 /// A log of so many bytes is moved into the database at the end: what is closed takes no more than it holds.
 const FOLDED_AT_END: u64 = 1 << 20;
 
@@ -138,17 +138,17 @@ impl Writer {
 
     /// Serves until the queue is closed and empty, and drops the writer then.
     pub(super) fn run(shared: &Mutex<Option<Self>>, queue: &Queue<Message>) {
-        // However this thread ends, whoever asks afterwards is told.
-        let _closing = Closing(queue);
+        // However this thread ends, whoever asks afterwards is told, and no file stays open.
+        let _closing = Closing { shared, queue };
         let mut messages = VecDeque::with_capacity(GROUP);
         let mut jobs = Vec::with_capacity(GROUP);
         while queue.take(GROUP, &mut messages) {
-            // A caller that panicked in a commit has left nobody knows what.
+            // A caller that panicked in a commit has left nobody knows what: whatever it was is rolled back at the end.
             let Ok(mut held) = shared.lock() else { return };
             let Some(writer) = held.as_mut() else { return };
             writer.serve_messages(&mut messages, &mut jobs);
         }
-        if let Some(mut writer) = shared.lock().ok().and_then(|mut held| held.take()) {
+        if let Some(writer) = shared.lock().ok().as_mut().and_then(|held| held.as_mut()) {
             writer.fold_log_at_end();
         }
     }
@@ -192,7 +192,7 @@ impl Writer {
         if !queue.is_quiet() || !request.is_short() {
             return None;
         }
-        // The thread finds out by itself that a caller panicked.
+        let _waking = Waking(queue);
         let mut held = shared.try_lock().ok()?;
         let writer = held.as_mut().filter(|writer| writer.lost.is_empty())?;
         if !writer.begin_at_once() {
@@ -394,15 +394,30 @@ impl Writer {
     }
 }
 
-/// Closes the queue when it goes, and drops what waits: those who asked are told by that.
-struct Closing<'queue>(&'queue Queue<Message>);
+/// Closes the queue and the database when it goes, and drops what waits: those who asked are told by that.
+struct Closing<'writer> {
+    shared: &'writer Mutex<Option<Writer>>,
+    queue: &'writer Queue<Message>,
+}
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        self.0.close();
+        self.queue.close();
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut left = VecDeque::new();
-        while self.0.take(usize::MAX, &mut left) {
+        while self.queue.take(usize::MAX, &mut left) {
             left.clear();
+        }
+    }
+}
+
+/// Wakes the thread when a caller panics in a commit, so that the database does not stay locked.
+struct Waking<'queue>(&'queue Queue<Message>);
+
+impl Drop for Waking<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.0.push(Message::CheckpointDue);
         }
     }
 }

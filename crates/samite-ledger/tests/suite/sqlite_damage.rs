@@ -1,10 +1,10 @@
 //! Cut and flipped files: what was acknowledged and is lost is named, and what is intact is read.
 
-use crate::sqlite_support::{append, create, entry, fill, journal_id, read_all};
+use crate::sqlite_support::{append, create, entry, fill, journal_id, new_journal, read_all};
 use samite_host::files;
 use samite_ledger::testing::block_on;
-use samite_ledger::{Ledger, Lost, OpenOptions, Read, SqliteLedger};
-use samite_model::{ErrorKind, Result};
+use samite_ledger::{Append, Commit, LeaseRequest, Ledger, Lost, OpenOptions, Read, SqliteLedger};
+use samite_model::{ErrorKind, JournalId, Pseudonym, Result};
 use std::fs::OpenOptions as FileOptions;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -223,6 +223,53 @@ fn an_older_database_in_the_place_of_a_newer_one_is_named() {
         journal_id(2)
     );
     assert!(error.message().ends_with(&expected), "{error}");
+}
+
+#[test]
+fn many_journals_and_large_groups_are_all_noted() {
+    let store = Store::new();
+    let ledger = store.open().unwrap();
+    let older = store.folder.path().join("older.db");
+    block_on(ledger.backup_to(&older)).unwrap();
+    let journals: Vec<JournalId> =
+        (0..=255).map(|number| JournalId([number, 200].repeat(8).try_into().unwrap())).collect();
+    let make = journals.iter().map(|journal| new_journal(*journal, None)).collect();
+    block_on(async {
+        // 256 marks in one commit, then 256 epochs, then 256 marks in one commit again and again.
+        ledger.commit(Commit { journals: make, ..Commit::default() }).await.unwrap();
+        for journal in &journals {
+            let request = LeaseRequest {
+                journal: *journal,
+                writer: Pseudonym([4; 16]),
+                now: 1,
+                expires: 2,
+                process: Vec::new(),
+                take_over: None,
+            };
+            ledger.lease(request).await.unwrap();
+        }
+        for number in 1..=20 {
+            let appends = journals
+                .iter()
+                .map(|journal| Append { journal: *journal, entries: vec![entry(journal.0[0], number, 10)] })
+                .collect();
+            ledger.commit(Commit { appends, ..Commit::default() }).await.unwrap();
+        }
+        ledger.close().await;
+    });
+    files::rename(&older, &store.database()).unwrap();
+    files::remove(&store.log()).unwrap();
+    let lost = SqliteLedger::open(OpenOptions::new(store.database()).accept_behind()).unwrap().lost();
+    let ends: std::collections::HashMap<JournalId, u64> = lost
+        .iter()
+        .filter_map(|lost| match lost {
+            Lost::Entries { journal, to, .. } => Some((*journal, *to)),
+            _ => None,
+        })
+        .collect();
+    for journal in journals {
+        assert_eq!(ends.get(&journal), Some(&20), "{journal}");
+    }
 }
 
 #[test]
