@@ -101,13 +101,31 @@ fn to_array(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap_or_default()
 }
 
+/// Up to so many bytes are hashed in one piece.
+const SHORT: usize = 512;
+
 /// A keyed hash (BLAKE3) over a label, a domain with its length before it, and bytes.
 pub(crate) fn keyed_hash(key: &Secret, label: &[u8], domain: &str, bytes: &[u8]) -> [u8; 32] {
+    let length = u32::try_from(domain.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let parts = [label, &length, domain.as_bytes(), bytes];
+    // One short piece is hashed in a fraction of the time that a hasher needs to be set up.
+    let mut short = [0; SHORT];
+    let mut end = 0;
+    for part in parts {
+        match short.get_mut(end..end + part.len()) {
+            Some(place) => place.copy_from_slice(part),
+            None => return keyed_hash_of_many(key, &parts),
+        }
+        end += part.len();
+    }
+    *blake3::keyed_hash(key, short.get(..end).unwrap_or_default()).as_bytes()
+}
+
+fn keyed_hash_of_many(key: &Secret, parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_keyed(key);
-    hasher.update(label);
-    hasher.update(&u32::try_from(domain.len()).unwrap_or(u32::MAX).to_be_bytes());
-    hasher.update(domain.as_bytes());
-    hasher.update(bytes);
+    for part in parts {
+        hasher.update(part);
+    }
     *hasher.finalize().as_bytes()
 }
 
@@ -120,6 +138,17 @@ pub(crate) fn first_half(hash: [u8; 32]) -> [u8; 16] {
 mod tests {
     use super::*;
     use samite_host::SeededRandom;
+
+    #[test]
+    fn short_and_long_input_is_hashed_alike() {
+        let key = Secret::new([3; 32]);
+        for length in [0, 1, 400, 493, 494, 495, 496, 512, 513, 5000] {
+            let bytes = vec![9; length];
+            let (label, domain) = (b"label\0", "domain");
+            let parts: [&[u8]; 4] = [label, &[0, 0, 0, 6], domain.as_bytes(), &bytes];
+            assert_eq!(keyed_hash(&key, label, domain, &bytes), keyed_hash_of_many(&key, &parts), "{length}");
+        }
+    }
 
     #[test]
     fn what_is_wrapped_is_unwrapped_and_no_bit_may_change() {
