@@ -20,9 +20,11 @@ pub struct Reclaimable {
     pub session: SessionId,
     /// The branch.
     pub branch: BranchId,
+    /// Whether it was deleted; otherwise its time is over.
+    pub deleted: bool,
     /// How many of its trees would go.
     pub trees: usize,
-    /// How many bytes would go with them.
+    /// How many bytes would go with them, and with large payloads of a branch that was deleted.
     pub bytes: u64,
 }
 
@@ -31,7 +33,9 @@ pub struct Reclaimable {
 pub struct CollectionPlan {
     /// By branch, in the order in which they were made; only those of the asking principal's sessions.
     pub branches: Vec<Reclaimable>,
-    /// Bytes in all, of everybody.
+    /// Bytes that belong to no branch: of snapshots and payloads that were stored and never recorded.
+    pub unrecorded: u64,
+    /// Bytes in all, of everybody: what a collection takes when nobody writes in between.
     pub bytes: u64,
 }
 
@@ -39,6 +43,8 @@ pub struct CollectionPlan {
 struct Roots {
     keep: Vec<Root>,
     drop: Vec<(SessionId, BranchId, Root)>,
+    /// The branches that were deleted.
+    deleted: HashSet<BranchId>,
     heads: Vec<(JournalId, Link)>,
 }
 
@@ -56,21 +62,22 @@ impl Client {
     pub async fn plan_collection(&self) -> Result<CollectionPlan> {
         let roots = self.roots().await?;
         let drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
-        let bytes = preview(&self.core.blocks(), &roots.keep, &drop)?;
-        let mut plan = CollectionPlan::default();
+        let preview = preview(&self.core.blocks(), &roots.keep, &drop)?;
+        let mut plan = CollectionPlan { unrecorded: preview.rest, bytes: preview.rest, ..CollectionPlan::default() };
         let mut places: HashMap<BranchId, usize> = HashMap::new();
-        for ((session, branch, root), bytes) in roots.drop.iter().zip(bytes) {
+        for ((session, branch, root), bytes) in roots.drop.iter().zip(preview.by_root) {
             plan.bytes += bytes;
             // Of others' sessions only the sum is told.
             if root.owner != self.subject.pseudonym {
                 continue;
             }
             let place = *places.entry(*branch).or_insert_with(|| {
-                plan.branches.push(Reclaimable { session: *session, branch: *branch, trees: 0, bytes: 0 });
+                let deleted = roots.deleted.contains(branch);
+                plan.branches.push(Reclaimable { session: *session, branch: *branch, deleted, trees: 0, bytes: 0 });
                 plan.branches.len() - 1
             });
             if let Some(reclaimable) = plan.branches.get_mut(place) {
-                reclaimable.trees += 1;
+                reclaimable.trees += usize::from(root.tree);
                 reclaimable.bytes += bytes;
             }
         }
@@ -129,6 +136,7 @@ impl Client {
         let going: BTreeSet<BlockId> = roots
             .drop
             .iter()
+            .filter(|(_, _, root)| root.tree)
             .map(|(_, _, root)| root.block)
             .filter(|root| !keep.contains(root) && !noted.contains(root))
             .collect();
@@ -146,7 +154,9 @@ impl Client {
         let core = &self.core;
         let now = core.now();
         let states = core.0.ledger.journals(JournalFilter::default()).await?;
-        let mut roots = Roots { keep: Vec::new(), drop: Vec::new(), heads: Vec::new() };
+        let deleted =
+            states.iter().filter(|state| state.status == JournalStatus::Deleted).map(|state| state.id).collect();
+        let mut roots = Roots { keep: Vec::new(), drop: Vec::new(), deleted, heads: Vec::new() };
         let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
             lifetimes.extend(self.lifetimes(control).await?);
@@ -164,7 +174,7 @@ impl Client {
                     }
                 }
             }
-            self.payloads(state, &mut roots.keep).await?;
+            self.payloads(state, 0, &mut roots.keep).await?;
         }
         // What a step without an outcome would be put back to, or compared with, stays whatever becomes of its branch.
         let mut needed: HashSet<BlockId> = HashSet::new();
@@ -183,6 +193,16 @@ impl Client {
                 if position.journal == state.id && !kept.contains(&position) && !needed.contains(&root) {
                     roots.drop.push((state.family, state.id, tree_root(state, root)));
                 }
+            }
+        }
+        for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
+            for deletion in core.deletions(control).await?.into_iter().flatten() {
+                let root = |block: &BlockId, tree| {
+                    let label = deletion.branch.short();
+                    (control.family, deletion.branch, Root { label, owner: control.owner, block: *block, tree })
+                };
+                roots.drop.extend(deletion.trees.iter().map(|block| root(block, true)));
+                roots.drop.extend(deletion.payloads.iter().map(|block| root(block, false)));
             }
         }
         // A branch that came to be retained after its trees were collected has none of them, and none go twice.
@@ -220,19 +240,19 @@ impl Client {
     }
 
     /// The trees along a branch's ancestry.
-    async fn trees(&self, state: &JournalState) -> Result<Vec<(Position, BlockId)>> {
+    pub(crate) async fn trees(&self, state: &JournalState) -> Result<Vec<(Position, BlockId)>> {
         let at = Position { journal: state.id, seq: state.head };
         let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
         let rows = self.core.0.ledger.rows(query).await?;
         rows.into_iter().map(|row| Ok((row.position, BlockId::from_slice(&row.value)?))).collect()
     }
 
-    /// The blocks of a journal's own large payloads.
-    async fn payloads(&self, state: &JournalState, keep: &mut Vec<Root>) -> Result<()> {
+    /// The blocks of a journal's own large payloads after a seq.
+    pub(crate) async fn payloads(&self, state: &JournalState, after: u64, roots: &mut Vec<Root>) -> Result<()> {
         let at = Position { journal: state.id, seq: state.head };
         let query = RowQuery { at, kind: row::LARGE, hashes: Vec::new(), limit: usize::MAX };
         for found in self.core.0.ledger.rows(query).await? {
-            if found.position.journal != state.id {
+            if found.position.journal != state.id || found.position.seq <= after {
                 continue;
             }
             let seq = found.position.seq;
@@ -242,7 +262,7 @@ impl Client {
                 let Body::Blocks(blocks) = self.core.0.keys.open_payload(&header, state.id, sealed)?.body else {
                     continue;
                 };
-                keep.extend(blocks.into_iter().map(|block| Root {
+                roots.extend(blocks.into_iter().map(|block| Root {
                     label: state.id.short(),
                     owner: header.owner,
                     block,

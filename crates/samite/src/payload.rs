@@ -108,8 +108,14 @@ pub struct BranchLifetime {
 pub struct BranchDeleted {
     /// The branch.
     pub branch: BranchId,
-    /// The last seq that forks of it still need.
+    /// The last seq that forks of it still need: the journal ends there once the deletion is done.
     pub kept_to: u64,
+    /// The roots of the workspace trees that go with what is cut off; several entries share a long list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<BlockId>,
+    /// The blocks of the large payloads that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub payloads: Vec<BlockId>,
 }
 
 /// `step_started`. The input is borrowed where it is only written.

@@ -3,14 +3,16 @@
 use crate::branch::Lifetime;
 use crate::core::Core;
 use crate::core::Store;
+use crate::payload::BranchDeleted;
 use crate::views::row;
 use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
 use samite_ledger::verify::{Finding, Options, Progress, What, verify};
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry};
 use samite_model::hash::CommitmentHasher;
-use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Result};
+use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Result, SessionId};
 use samite_workspace::{Root, check_blocks, read_payload};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
@@ -75,6 +77,7 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
+        verified.findings.extend(core.check_cuts(&verified.findings).await?);
         verified.findings.extend(core.check_trees(&verified.findings).await?);
         verified.packs = core.check_packs().await?;
         Ok(verified)
@@ -82,6 +85,47 @@ impl Store {
 }
 
 impl Core {
+    /// Compares where the journals of deleted branches end with what their sessions say of it: a cut that no deletion
+    /// recorded is somebody else's.
+    async fn check_cuts(&self, damaged: &[Finding]) -> Result<Vec<Finding>> {
+        // A deletion is recorded before it cuts: so the states are read first.
+        let states = self.0.ledger.journals(JournalFilter::default()).await?;
+        let mut said: HashMap<SessionId, Vec<Option<BranchDeleted>>> = HashMap::new();
+        let mut findings = Vec::new();
+        let cut =
+            states.iter().filter(|state| state.kind == JournalKind::Branch && state.status == JournalStatus::Deleted);
+        for state in cut {
+            let Some(control) = states
+                .iter()
+                .find(|control| control.kind == JournalKind::SessionControl && control.family == state.family)
+            else {
+                continue;
+            };
+            // What a damaged journal says proves nothing, and its damage is a finding already.
+            if damaged.iter().any(|finding| finding.journal == control.id) {
+                continue;
+            }
+            let said = match said.entry(state.family) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(self.deletions(control).await?),
+            };
+            // Words that were erased with their owner may have been about this one.
+            let is_said = said
+                .iter()
+                .any(|said| said.as_ref().is_none_or(|said| said.branch == state.id && said.kept_to == state.head));
+            if !is_said {
+                let first = state.head.saturating_add(1);
+                let message = format!(
+                    "journal {} is marked as deleted and ends at seq {}, which no deletion that its session recorded says: \
+                     entries from {first} on were cut off by somebody else",
+                    state.id, state.head
+                );
+                findings.push(Finding { journal: state.id, first, last: first, what: What::Cut, message });
+            }
+        }
+        Ok(findings)
+    }
+
     /// Reads every block of the trees that entries name, each once, and says at which entry one is missing or damaged.
     async fn check_trees(&self, damaged: &[Finding]) -> Result<Vec<Finding>> {
         let now = self.now();

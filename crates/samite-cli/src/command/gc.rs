@@ -29,6 +29,7 @@ pub(crate) struct Gc {
 #[derive(Serialize)]
 struct Plan {
     branches: Vec<Reclaimable>,
+    unrecorded: u64,
     bytes: u64,
 }
 
@@ -36,6 +37,7 @@ struct Plan {
 struct Reclaimable {
     session: String,
     branch: String,
+    deleted: bool,
     trees: usize,
     bytes: u64,
 }
@@ -57,27 +59,46 @@ impl Plan {
                 .map(|branch| Reclaimable {
                     session: branch.session.to_string(),
                     branch: branch.branch.to_string(),
+                    deleted: branch.deleted,
                     trees: branch.trees,
                     bytes: branch.bytes,
                 })
                 .collect(),
+            unrecorded: plan.unrecorded,
             bytes: plan.bytes,
         }
     }
 
     fn show(&self, page: &mut Page) {
         if self.branches.is_empty() {
-            return page.styled(Style::Dim, "no branch has trees that would go");
+            page.styled(Style::Dim, "no branch has trees that would go");
+        } else {
+            self.table(page);
         }
+        if self.unrecorded > 0 {
+            let left = bytes(self.unrecorded);
+            page.styled(Style::Dim, format!("{left} of no branch: stored by a command that was cut off or refused"));
+        }
+    }
+
+    fn table(&self, page: &mut Page) {
         let mut table = Table::new(&[
             ("SESSION", Column::Left),
             ("BRANCH", Column::Left),
+            ("WHY", Column::Left),
             ("TREES", Column::Right),
             ("BYTES", Column::Right),
         ]);
         let short = |id: &str| id.chars().take(12).collect::<String>();
         for branch in &self.branches {
-            table.row([short(&branch.session), short(&branch.branch), branch.trees.to_string(), bytes(branch.bytes)]);
+            let why = if branch.deleted { "deleted" } else { "its time is over" };
+            table.row([
+                short(&branch.session),
+                short(&branch.branch),
+                why.to_owned(),
+                branch.trees.to_string(),
+                bytes(branch.bytes),
+            ]);
         }
         page.table(&table);
     }

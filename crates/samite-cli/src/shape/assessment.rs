@@ -3,7 +3,7 @@
 use super::{OutcomeShape, StepShape};
 use crate::printer::{Page, Style};
 use crate::reference::Reference;
-use samite::recover::{Assessment, Settlement};
+use samite::recover::{Assessment, Fate, LostProcess, Part, Settlement};
 use samite_model::Error;
 use samite_model::recovery::{Ask, Decision};
 use samite_model::step::Evidence;
@@ -16,6 +16,59 @@ pub(crate) struct AssessmentShape {
     #[serde(flatten)]
     decision: Decision,
     evidence: Option<Evidence>,
+    processes: Vec<ProcessShape>,
+}
+
+/// A process of a step in doubt.
+#[derive(Debug, Serialize)]
+struct ProcessShape {
+    part: &'static str,
+    pid: Option<u32>,
+    command: Vec<String>,
+    fate: &'static str,
+    #[serde(skip)]
+    words: String,
+}
+
+impl ProcessShape {
+    fn new(process: &LostProcess) -> Self {
+        let part = match process.part {
+            Part::Runner => "what carried it out",
+            Part::Supervisor => "its supervisor",
+            Part::Command => "its command",
+            Part::Descendant => "what it started",
+        };
+        let fate = match process.fate {
+            Fate::Ended => "has ended",
+            Fate::Killed => "was still running, and was ended by this recovery",
+            Fate::Running => "still runs",
+            Fate::Unseen => "cannot be seen from here",
+        };
+        let pid = process.pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
+        let command = match one_line(&process.command.join(" ")) {
+            line if line.is_empty() => String::new(),
+            line => format!(" ({line})"),
+        };
+        Self {
+            part: process.part.name(),
+            pid: process.pid,
+            command: process.command.clone(),
+            fate: process.fate.name(),
+            words: format!("{part}{pid}{command}, {fate}"),
+        }
+    }
+}
+
+/// So many characters of a command a person is shown.
+const COMMAND: usize = 60;
+
+fn one_line(command: &str) -> String {
+    let mut line: String = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(COMMAND) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
 }
 
 impl AssessmentShape {
@@ -25,6 +78,7 @@ impl AssessmentShape {
             step: StepShape::new(&assessment.doubt.step),
             decision: assessment.decision,
             evidence: assessment.evidence.clone(),
+            processes: assessment.processes.iter().map(ProcessShape::new).collect(),
         }
     }
 
@@ -70,6 +124,9 @@ impl AssessmentShape {
         page.spans(&[(Style::Strong, &step.key), (Style::Dim, &facts)]);
         let style = if matches!(self.decision, Decision::Ask { .. }) { Style::Care } else { Style::Plain };
         page.styled(style, format!("    {}", self.advice()));
+        for process in &self.processes {
+            page.line(format!("    {}", process.words));
+        }
         if let Some(evidence) = &self.evidence {
             page.line(format!("    seen: {}", evidence.seen));
             for path in &evidence.paths {

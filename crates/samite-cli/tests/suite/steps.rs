@@ -85,6 +85,12 @@ fn a_supervisor_that_is_killed_leaves_its_step_in_doubt() {
     let recovered = place.json(&["recover", &id]).json();
     assert_eq!(recovered["clear"], false);
     assert_eq!(text(&recovered, "/steps/0/decision"), "ask");
+    let lost = recovered["steps"][0]["processes"].as_array().unwrap();
+    let parts: Vec<String> = lost.iter().take(3).map(|process| text(process, "/part")).collect();
+    assert_eq!(parts, ["runner", "supervisor", "command"]);
+    assert!(lost.iter().take(2).all(|process| process["fate"] == "ended"), "{lost:?}");
+    assert!(["ended", "killed"].contains(&lost[2]["fate"].as_str().unwrap()), "{lost:?}");
+    assert_eq!(lost[2]["command"], serde_json::json!(["sh", "-c", script]));
 }
 
 #[test]
@@ -239,7 +245,22 @@ fn a_plan_of_recovery_ends_nothing() {
     let plan = orphan.place.json(&["recover", &orphan.id, "--plan"]).json();
     assert_eq!(text(&plan, "/steps/0/decision"), "busy");
     assert!(orphan.still_runs());
+    let pid: u32 = std::fs::read_to_string(orphan.place.path().join("runs.txt")).unwrap().trim().parse().unwrap();
+    let fates = |answer: &serde_json::Value| -> Vec<(String, String)> {
+        let processes = answer["steps"][0]["processes"].as_array().unwrap();
+        processes.iter().map(|process| (text(process, "/part"), text(process, "/fate"))).collect()
+    };
+    let all =
+        |fate: &str| ["supervisor", "command", "descendant"].map(|part| (part.to_owned(), fate.to_owned())).to_vec();
+    let runner = ("runner".to_owned(), "running".to_owned());
+    assert_eq!((&fates(&plan)[0], &fates(&plan)[1..]), (&runner, &all("running")[..]));
+    assert_eq!(plan["steps"][0]["processes"][0]["pid"], orphan.samite.id());
+    assert_eq!(plan["steps"][0]["processes"][2]["pid"], pid);
+    assert_eq!(plan["steps"][0]["processes"][2]["command"][1], "-c");
+    let said = orphan.place.run(&["recover", &orphan.id, "--plan"]).ok();
+    assert!(said.contains(&format!("its command, process {pid} (sh -c echo $$ > pid.txt;")), "{said}");
     let recovered = orphan.place.json(&["recover", &orphan.id]).json();
+    assert_eq!(fates(&recovered)[1..], all("killed"));
     assert_eq!((&recovered["clear"], text(&recovered, "/steps/0/decision")), (&true.into(), "run_again".to_owned()));
     assert!(!orphan.still_runs());
 }

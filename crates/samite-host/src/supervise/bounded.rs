@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 /// How many bytes of a standard error are kept: 64 KiB.
@@ -19,6 +19,9 @@ const ERRORS_LIMIT: usize = 64 << 10;
 /// long after that: what it wrote is in the pipes by then, and who left its group may hold them for ever.
 const BEFORE_KILL: Duration = Duration::from_millis(500);
 const AFTER_KILL: Duration = Duration::from_secs(1);
+
+/// How long a command that was killed may take to end: one that runs as another user, or hangs in the kernel, may not.
+const TO_END: Duration = Duration::from_secs(2);
 
 /// What to ask, and the bounds.
 #[derive(Clone, Copy, Debug)]
@@ -101,8 +104,20 @@ type Kept = Arc<Mutex<Vec<u8>>>;
 /// its group is killed; who left that too keeps nobody waiting for more than two seconds.
 ///
 /// # Errors
-/// When it cannot be started.
+/// When it cannot be started; `TimedOut`, naming its pid, when its time is over and it cannot be ended, because it runs as
+/// another user or hangs in the kernel. It then goes on.
 pub fn run_bounded(bounded: &Bounded<'_>) -> io::Result<BoundedOutcome> {
+    run_killing(bounded, TO_END, &|pid| {
+        if !bounded.may_ask {
+            kill_process_group(pid, Signal::KILL).ok();
+        }
+        // It may have left its group. Nobody else has its number before it is waited for.
+        kill_process(pid, Signal::KILL).ok();
+    })
+}
+
+/// The same with the way to kill it, and the time that it then has.
+fn run_killing(bounded: &Bounded<'_>, to_end: Duration, kill: &dyn Fn(Pid)) -> io::Result<BoundedOutcome> {
     let deadline = monotonic() + bounded.time_limit;
     let mut child = command(bounded)?.spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -122,40 +137,37 @@ pub fn run_bounded(bounded: &Bounded<'_>) -> io::Result<BoundedOutcome> {
         let input = Zeroizing::new(bounded.input.to_vec());
         std::thread::spawn(move || pipe.write_all(&input).ok());
     }
-    let watcher = std::thread::spawn(move || {
+    std::thread::spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Some(pid) = pid
             && waitid(WaitId::Pid(pid), options).is_err_and(|error| error == rustix::io::Errno::INTR)
         {}
         sender.send(Event::Ended).ok();
     });
-    let kill = || {
-        let kill = if bounded.may_ask { kill_process } else { kill_process_group };
-        pid.map(|pid| kill(pid, Signal::KILL))
-    };
-    let (mut ended, mut overflowed, mut timed_out) = (false, false, false);
-    while !(ended || overflowed && bounded.overflow == Overflow::Kill) {
-        match events.recv_timeout(deadline.saturating_duration_since(monotonic())) {
-            Ok(Event::Closed) => open = open.saturating_sub(1),
-            Ok(Event::Overflowed) => overflowed = true,
-            Ok(Event::Ended) => ended = true,
-            Err(_) => {
-                timed_out = true;
-                break;
-            }
+    let mut seen = Seen { events, open, overflowed: false, ended: false };
+    let stop = |seen: &Seen| seen.ended || seen.overflowed && bounded.overflow == Overflow::Kill;
+    let timed_out = !seen.until(deadline, stop);
+    let by_itself = seen.ended;
+    if by_itself {
+        seen.until(monotonic() + BEFORE_KILL, |seen| seen.open == 0);
+    }
+    if !by_itself || seen.open > 0 {
+        if let Some(pid) = pid {
+            kill(pid);
         }
+        if !seen.until(monotonic() + to_end, |seen| seen.ended) {
+            let pid = child.id();
+            // Whenever it ends, it leaves no zombie.
+            std::thread::spawn(move || child.wait());
+            let message = format!("it did not end when it was killed, and goes on as process {pid}");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+        seen.until(monotonic() + AFTER_KILL, |seen| seen.open == 0);
     }
-    if ended {
-        drain(&events, BEFORE_KILL, &mut open, &mut overflowed);
-    }
-    if !ended || open > 0 {
-        kill();
-        drain(&events, AFTER_KILL, &mut open, &mut overflowed);
-    }
-    watcher.join().ok();
     let status = child.wait()?;
+    let overflowed = seen.overflowed;
     let [stdout, stderr] = kept.map(|kept| std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)));
-    Ok(BoundedOutcome { status: status.code().filter(|_| ended), timed_out, overflowed, stdout, stderr })
+    Ok(BoundedOutcome { status: status.code().filter(|_| by_itself), timed_out, overflowed, stdout, stderr })
 }
 
 /// The command, not yet started.
@@ -178,16 +190,27 @@ fn command(bounded: &Bounded<'_>) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Waits so long for the outputs to end.
-fn drain(events: &Receiver<Event>, limit: Duration, open: &mut usize, overflowed: &mut bool) {
-    let until = monotonic() + limit;
-    while *open > 0 {
-        match events.recv_timeout(until.saturating_duration_since(monotonic())) {
-            Ok(Event::Closed) => *open = open.saturating_sub(1),
-            Ok(Event::Overflowed) => *overflowed = true,
-            Ok(Event::Ended) => {}
-            Err(_) => return,
+/// What was seen of a command so far.
+struct Seen {
+    events: Receiver<Event>,
+    /// How many of its outputs are open.
+    open: usize,
+    overflowed: bool,
+    ended: bool,
+}
+
+impl Seen {
+    /// Looks until something is so, which it returns, or until a time.
+    fn until(&mut self, deadline: Instant, is_so: impl Fn(&Self) -> bool) -> bool {
+        while !is_so(self) {
+            match self.events.recv_timeout(deadline.saturating_duration_since(monotonic())) {
+                Ok(Event::Closed) => self.open = self.open.saturating_sub(1),
+                Ok(Event::Overflowed) => self.overflowed = true,
+                Ok(Event::Ended) => self.ended = true,
+                Err(_) => return false,
+            }
         }
+        true
     }
 }
 
@@ -339,6 +362,35 @@ mod tests {
         assert!(
             run_bounded(&Bounded { argv: &slow, time_limit: Duration::from_millis(50), ..asking }).unwrap().timed_out
         );
+    }
+
+    #[test]
+    fn one_that_left_its_group_is_killed_all_the_same() {
+        let leave = "setpgrp(0, getpgrp(getppid())); print $$; close(STDOUT); close(STDERR); sleep 600";
+        let argv: Vec<OsString> = ["perl", "-e", leave].iter().map(OsString::from).collect();
+        let outcome = match run_bounded(&Bounded::new(&argv, Duration::from_secs(2))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return eprintln!("SKIPPED: there is no perl"),
+            outcome => outcome.unwrap(),
+        };
+        assert!(outcome.timed_out && outcome.status.is_none() && !outcome.stdout.is_empty(), "{outcome:?}");
+        assert!(!runs(&outcome.stdout));
+    }
+
+    #[test]
+    fn one_that_cannot_be_ended_keeps_nobody_waiting_and_is_named() {
+        let argv = argv("echo $$ > $TOLD; exec sleep 600");
+        let told = tempfile::NamedTempFile::new().unwrap();
+        for (limit, may_ask) in [(500, false), (500, true)] {
+            let env = [("TOLD", told.path().as_os_str())];
+            let bounded = Bounded { env: &env, may_ask, ..Bounded::new(&argv, Duration::from_millis(limit)) };
+            let error = run_killing(&bounded, Duration::from_millis(50), &|_| {}).unwrap_err();
+            let pid = String::from_utf8(crate::files::read(told.path()).unwrap()).unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert!(error.to_string().ends_with(&format!("goes on as process {}", pid.trim())), "{error}");
+            kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+            // It is waited for, so that nothing is left of it.
+            is_gone(pid.as_bytes());
+        }
     }
 
     #[test]

@@ -30,9 +30,14 @@ impl<'a> Marker<'a> {
     fn insert(&mut self, block: BlockId) -> bool {
         let new = self.live.insert(block);
         if new {
-            self.bytes += self.inventory.blocks.get(&block).map_or(0, |known| known.size);
+            self.bytes += self.size(block);
         }
         new
+    }
+
+    /// The bytes of a block that can be found: others have gone already.
+    fn size(&self, block: BlockId) -> u64 {
+        self.inventory.blocks.get(&block).filter(|known| self.inventory.is_found(known)).map_or(0, |known| known.size)
     }
 
     pub(super) fn roots(&mut self, roots: &[Root]) -> Result<()> {
@@ -93,7 +98,7 @@ impl<'a> Marker<'a> {
             // What nobody can open any more keeps nothing, and is not kept.
             for block in erased {
                 self.live.remove(&block);
-                self.bytes -= self.inventory.blocks.get(&block).map_or(0, |known| known.size);
+                self.bytes -= self.size(block);
             }
         }
         Ok(())

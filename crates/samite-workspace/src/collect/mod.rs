@@ -110,24 +110,36 @@ pub fn begin_collection(store: &Store) -> Result<Beginning> {
     }
 }
 
-/// How many bytes would go with each of some roots when only the others stay: those that no other root, no writer, and
-/// no root named before it reaches. In the order of the question.
+/// How many bytes a collection would take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// With each of the roots that go, in the order of the question: what no other root, no writer, and no root named before
+    /// it reaches.
+    pub by_root: Vec<u64>,
+    /// What nothing reaches at all: left by writers that stored and did not commit, or owned by who was erased.
+    pub rest: u64,
+}
+
+/// How many bytes would go with each of some roots when only the others stay, and beside them: together what [`collect`]
+/// takes when nobody writes in between.
 ///
 /// # Errors
 /// `corrupt` naming the block when a reachable one is missing or damaged.
-pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Vec<u64>> {
+pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Preview> {
     let pins = block_on(store.index.pins(store.clock.now()))?;
     let inventory = Inventory::load(store)?;
     let mut marker = Marker::new(store, &inventory);
     marker.pins(&pins)?;
     marker.roots(keep)?;
-    let mut bytes = Vec::with_capacity(drop.len());
+    let mut by_root = Vec::with_capacity(drop.len());
     for root in drop {
         let before = marker.bytes;
         marker.root(root)?;
-        bytes.push(marker.bytes - before);
+        by_root.push(marker.bytes - before);
     }
-    Ok(bytes)
+    let known = inventory.blocks.iter();
+    let rest = known.filter(|(id, known)| inventory.is_found(known) && !marker.live.contains(id));
+    Ok(Preview { by_root, rest: rest.map(|(_, known)| known.size).sum() })
 }
 
 /// Takes away what no root reaches. `seen_heads` are the heads of the journals that the roots were read from; both were

@@ -44,18 +44,21 @@ fn what_no_root_reaches_goes_and_the_preview_said_how_much() {
     bench.write("new", noise(300 << 10, 3));
     let second = bench.snapshot();
     let said = preview(&bench.store, &[root(&bench, second.root)], &[root(&bench, first.root)]).unwrap();
-    assert!(said[0] > 900 << 10 && said[0] < 920 << 10, "{said:?}");
+    assert_eq!((said.by_root.len(), said.rest), (1, 0));
+    assert!(said.by_root[0] > 900 << 10 && said.by_root[0] < 920 << 10, "{said:?}");
     let nothing = gc(&bench, &[first.root, second.root], &CollectOptions::default());
     assert_eq!(nothing, Collected::default());
     let collected = gc(&bench, &[second.root], &CollectOptions::default());
-    assert_eq!(collected.bytes, said[0]);
+    assert_eq!(collected.bytes, said.by_root[0]);
     // The pack of the first tree was mostly dead: what lives of it was copied.
     assert_eq!((collected.packs_rewritten, collected.packs_dropped), (1, 0));
     assert!(collected.disk_bytes > 850 << 10, "{}", collected.disk_bytes);
     reads_whole(&bench, second.root);
+    // What nothing names at all goes as well, and is told.
+    let said = preview(&bench.store, &[], &[]).unwrap();
     assert_eq!(Tree::new(&bench.store, bench.owner, first.root).root().unwrap_err().code(), "block_missing");
     let collected = gc(&bench, &[], &CollectOptions::default());
-    assert_eq!(collected.packs_dropped, 2);
+    assert_eq!((collected.packs_dropped, collected.bytes), (2, said.rest));
     assert!(block_on(bench.packs.list()).unwrap().is_empty());
     assert!(block_on(bench.ledger.blocks(None, 10)).unwrap().is_empty());
     // The directory itself was never touched, and is stored again.

@@ -2,14 +2,19 @@
 
 use super::Lifetime;
 use crate::client::Client;
+use crate::core::Core;
 use crate::payload::{BranchDeleted, BranchLifetime};
 use crate::views::{self, register};
 use crate::writer::WriterOptions;
-use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalState, JournalStatus, Register};
-use samite_model::{BranchId, EntryKind, Error, JournalId, Result, SessionId};
+use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalState, JournalStatus, Read, Register};
+use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Result, SessionId};
+use std::collections::BTreeSet;
 
 /// How often a deletion looks again because the branches of its session changed under it.
 const ROUNDS: usize = 64;
+
+/// An entry about a deletion names at most so many trees, and so many blocks of payloads.
+const NAMED: usize = 2048;
 
 impl Client {
     /// Sets how long a branch that is not current keeps its workspace trees; none keeps them for ever.
@@ -26,8 +31,9 @@ impl Client {
         self.core.0.ledger.commit(Commit { appends: vec![append], ..Commit::default() }).await.map(|_| ())
     }
 
-    /// Deletes a branch: its log, but for what forks of it inherit. When this returns, it is durable. A deletion that was
-    /// cut off is ended by another.
+    /// Deletes a branch: its log, but for what forks of it inherit. When this returns, it is durable, and an entry of the
+    /// session says where the branch's journal ends now and what a collection may take for it. A deletion that was cut off
+    /// is ended by another.
     ///
     /// # Errors
     /// `conflict`: `branch_current` for the current branch, `lease_held` while a writer holds it and lives;
@@ -37,11 +43,10 @@ impl Client {
         if self.current_of(&control).await? != branch {
             self.refuse_if_held(branch, &WriterOptions::default()).await?;
         }
-        self.mark_deleted(&control, branch).await?;
         for _ in 0..ROUNDS {
-            let deleted = BranchDeleted { branch, kept_to: self.needed_by_forks(session, branch).await? };
-            match self.core.0.ledger.delete_journal(branch, deleted.kept_to).await {
-                Ok(()) => return Ok(deleted),
+            let kept_to = self.mark_deleted(&control, branch).await?;
+            match self.core.0.ledger.delete_journal(branch, kept_to).await {
+                Ok(()) => return Ok(BranchDeleted { branch, kept_to, trees: Vec::new(), payloads: Vec::new() }),
                 // A fork that had begun before came in between.
                 Err(error) if error.code() == "fork_depends" => {}
                 Err(error) => return Err(error),
@@ -51,32 +56,70 @@ impl Client {
             .hint("try again"))
     }
 
-    /// Records that a branch is deleted, which keeps it from being made current or forked from then on.
-    async fn mark_deleted(&self, control: &JournalState, branch: BranchId) -> Result<()> {
+    /// Records that a branch is deleted, which keeps it from being made current or forked from then on, and up to where
+    /// its entries stay, which it returns.
+    async fn mark_deleted(&self, control: &JournalState, branch: BranchId) -> Result<u64> {
         for _ in 0..ROUNDS {
             let kept_to = self.needed_by_forks(control.family, branch).await?;
             let (version, registers) = self.core.0.ledger.registers(control.id).await?;
             if is_deleted(&registers, branch) {
-                return Ok(());
+                let said = self.core.deletions(control).await?;
+                if said.iter().flatten().any(|said| said.branch == branch && said.kept_to == kept_to) {
+                    return Ok(kept_to);
+                }
             }
             if current_in(&registers)? == Some(branch) {
                 return Err(Error::conflict("branch_current", format!("branch {} is current", branch.short()))
                     .hint("make another branch current first: `samite rewind`, or `samite branch use`"));
             }
-            let deleted = BranchDeleted { branch, kept_to };
-            let draft = self.core.draft(EntryKind::BRANCH_DELETED, &deleted, views::branch_deleted(&deleted))?;
-            let entry = self.core.seal(control.id, &self.author(0), draft)?;
+            let mut entries = Vec::new();
+            for deleted in self.what_is_cut_off(control, branch, kept_to).await? {
+                let draft = self.core.draft(EntryKind::BRANCH_DELETED, &deleted, views::branch_deleted(&deleted))?;
+                entries.push(self.core.seal(control.id, &self.author(0), draft)?);
+            }
             let commit = Commit {
                 guards: vec![Guard::Registers { journal: control.id, version }],
-                appends: vec![Append { journal: control.id, entries: vec![entry] }],
+                appends: vec![Append { journal: control.id, entries }],
                 ..Commit::default()
             };
             match self.core.0.ledger.commit(commit).await {
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
-                other => return other.map(|_| ()),
+                other => return other.map(|_| kept_to),
             }
         }
         Err(Error::conflict("session_contended", "the branches of the session keep changing").hint("try again"))
+    }
+
+    /// What is recorded of a deletion: its rows go with its entries, and a collection could not say whose trees it takes.
+    async fn what_is_cut_off(
+        &self,
+        control: &JournalState,
+        branch: BranchId,
+        kept_to: u64,
+    ) -> Result<Vec<BranchDeleted>> {
+        let state = self.branch_state(control.family, branch).await?;
+        let trees: BTreeSet<BlockId> = self
+            .trees(&state)
+            .await?
+            .into_iter()
+            .filter(|(at, _)| at.journal == branch && at.seq > kept_to)
+            .map(|(_, root)| root)
+            .collect();
+        let mut roots = Vec::new();
+        self.payloads(&state, kept_to, &mut roots).await?;
+        let payloads: BTreeSet<BlockId> = roots.into_iter().map(|root| root.block).collect();
+        let (trees, payloads): (Vec<BlockId>, Vec<BlockId>) =
+            (trees.into_iter().collect(), payloads.into_iter().collect());
+        let (mut trees, mut payloads) = (trees.chunks(NAMED), payloads.chunks(NAMED));
+        let mut entries = Vec::new();
+        loop {
+            let (some, others) = (trees.next(), payloads.next());
+            if some.is_none() && others.is_none() && !entries.is_empty() {
+                return Ok(entries);
+            }
+            let [trees, payloads] = [some, others].map(|blocks| blocks.unwrap_or_default().to_vec());
+            entries.push(BranchDeleted { branch, kept_to, trees, payloads });
+        }
     }
 
     /// The last seq of a branch that live forks of it inherit.
@@ -90,6 +133,21 @@ impl Client {
             .filter_map(|child| child.parent.map(|parent| parent.seq))
             .max()
             .unwrap_or_else(|| state.parent.map_or(0, |parent| parent.seq)))
+    }
+}
+
+impl Core {
+    /// What a session's control journal says of the branches that were deleted, in its order; none where an entry's words
+    /// were erased with their owner.
+    pub(crate) async fn deletions(&self, control: &JournalState) -> Result<Vec<Option<BranchDeleted>>> {
+        let kinds = vec![EntryKind::BRANCH_DELETED];
+        let read = Read { kinds, ..Read::range(control.id, 1, control.head) };
+        let mut deletions = Vec::new();
+        for stored in self.0.ledger.read(read).await? {
+            let entry = self.open(control.id, &stored)?;
+            deletions.push(if entry.payload.is_some() { Some(entry.json()?) } else { None });
+        }
+        Ok(deletions)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What is known of a step in doubt, and what follows from it.
 
+use super::lost::{self, LostProcess};
 use super::Site;
 use crate::payload::{SettledBy, StepStarted};
 use crate::probe;
+use crate::run::argv_of;
 use crate::step::{InDoubt, Outcome, Resolution, Settled, StepRecord};
 use crate::workspace::RESTORE;
 use crate::writer::Writer;
@@ -32,6 +34,9 @@ pub struct Assessment {
     pub evidence: Option<Evidence>,
     /// What the writer itself, or the branch that a fork left, recorded as its output.
     pub recorded_output: Option<Value>,
+    /// The processes that its start names, and what runs of them: none for a step that was carried out elsewhere, and
+    /// where another branch says how it ended.
+    pub processes: Vec<LostProcess>,
 }
 
 impl Assessment {
@@ -153,6 +158,7 @@ impl StepProcess {
 }
 
 /// What is known of the processes of a step in doubt.
+#[derive(Default)]
 struct Processes {
     /// Whether one runs, or cannot be seen from here.
     alive: bool,
@@ -160,6 +166,8 @@ struct Processes {
     life: Option<SignOfLife>,
     /// When they were last seen running, in nanoseconds since 1970.
     lost_at: Option<i64>,
+    /// What became of each.
+    all: Vec<LostProcess>,
 }
 
 /// Where the time is kept at which a step without a sign of life was lost at the latest.
@@ -190,14 +198,22 @@ impl Writer {
 
     /// What is known of the processes of a step in doubt.
     fn processes(&self, step: &StepRecord, site: &Site, only_look: bool) -> Result<Processes> {
-        let mut known = Processes { alive: false, life: None, lost_at: None };
+        let mut known = Processes::default();
         let Some(process) = StepProcess::of(&step.started) else { return Ok(known) };
+        known.all.extend(process.runner().as_ref().map(lost::runner));
         let Some(recorded) = process.recorded(site)? else { return Ok(known) };
         known.life = process.life_path(site).and_then(|path| sign_of_life(&path).ok().flatten());
         known.lost_at = known.life.as_ref().map(|life| life.renewed);
         // What runs for the branch that a fork left is not this branch's to end.
         let leave = only_look || step.start.journal != self.branch();
-        match if leave { find(&recorded)? } else { end_or_find(&recorded, PATIENCE)? } {
+        let before = find(&recorded)?;
+        let after = if leave { before.clone() } else { end_or_find(&recorded, PATIENCE)? };
+        let command = argv_of(&step.started.input).map(|(argv, _)| argv).unwrap_or_default();
+        let command: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        // What ran a moment ago and had ended when recovery came to end it was not ended by it.
+        let before = if after == Standing::Ended { Standing::Ended } else { before };
+        known.all.extend(lost::supervised(&recorded, &command, &before, &after));
+        match after {
             // What cannot be seen from here is not taken for gone.
             Standing::StillRunning(_) | Standing::Unseen => known.alive = true,
             // Its survivors worked until now.
@@ -228,14 +244,28 @@ impl Writer {
 
     /// As [`Writer::assess`]; `only_look` ends nothing and keeps nothing.
     pub(crate) async fn assess_by(&self, doubt: &InDoubt, site: &Site, only_look: bool) -> Result<Assessment> {
+        let mut processes = Vec::new();
+        let assessment = self.assess_seeing(doubt, site, only_look, &mut processes).await?;
+        Ok(Assessment { processes, ..assessment })
+    }
+
+    /// The same; the processes go to `seen`.
+    async fn assess_seeing(
+        &self,
+        doubt: &InDoubt,
+        site: &Site,
+        only_look: bool,
+        seen: &mut Vec<LostProcess>,
+    ) -> Result<Assessment> {
         let step = &doubt.step;
         let own = step.start.journal == self.branch();
         // The branch that a fork left knows best how its step ended.
-        let Processes { mut alive, life, lost_at } = if own || doubt.recorded.is_empty() {
+        let Processes { mut alive, life, lost_at, all } = if own || doubt.recorded.is_empty() {
             self.processes(step, site, only_look)?
         } else {
-            Processes { alive: false, life: None, lost_at: None }
+            Processes::default()
         };
+        *seen = all;
         if !own && !alive {
             let (_, open) = self.open_steps(false).await?;
             if let Some(open) = open.iter().find(|open| open.id == step.id) {
@@ -263,6 +293,7 @@ impl Writer {
                 decision: Decision::Completed,
                 evidence: Some(Evidence { verdict: Verdict::Happened, seen, paths: Vec::new() }),
                 recorded_output: Some(ended.output.clone()),
+                processes: Vec::new(),
             });
         }
         if step.started.tool == RESTORE && own {
@@ -272,6 +303,7 @@ impl Writer {
                 decision: if alive { Decision::Busy } else { Decision::RunAgain },
                 evidence: None,
                 recorded_output: None,
+                processes: Vec::new(),
             });
         }
         let mut evidence = None;
@@ -329,7 +361,7 @@ impl Writer {
             // Nothing could be looked at: whoever decides is told what others know.
             evidence = Some(Evidence { verdict: Verdict::CannotTell, seen: told(outcome), paths: Vec::new() });
         }
-        Ok(Assessment { doubt: doubt.clone(), decision, evidence, recorded_output: None })
+        Ok(Assessment { doubt: doubt.clone(), decision, evidence, recorded_output: None, processes: Vec::new() })
     }
 }
 

@@ -1,11 +1,13 @@
 //! Recovery: what a harness needs to resume a session, and carrying out what is decided.
 
 mod assess;
+mod lost;
 mod report;
 mod settle;
 
 pub use assess::Assessment;
 pub(crate) use assess::{Runner, forget_life, own_process_value, process_value, runner};
+pub use lost::{Fate, LostProcess, Part};
 pub use report::{Drift, RecoverOptions, RecoveredStep, Recovery, WorkspaceReport};
 pub use settle::Settlement;
 

@@ -19,6 +19,7 @@ mod limits;
 mod long;
 mod mount;
 mod outside;
+mod previews;
 mod processes;
 mod recovery;
 mod releases;
