@@ -259,9 +259,13 @@ impl Client {
             for stored in self.core.0.ledger.read(Read::range(state.id, seq, seq)).await? {
                 let Some(sealed) = &stored.payload else { continue };
                 let header = Header::decode(&stored.header)?;
-                let Body::Blocks(blocks) = self.core.0.keys.open_payload(&header, state.id, sealed)?.body else {
-                    continue;
+                let body = match self.core.0.keys.open_payload(&header, state.id, sealed) {
+                    Ok(opened) => opened.body,
+                    // What nobody can open any more keeps nothing.
+                    Err(error) if error.code() == "key_destroyed" => continue,
+                    Err(error) => return Err(error),
                 };
+                let Body::Blocks(blocks) = body else { continue };
                 roots.extend(blocks.into_iter().map(|block| Root {
                     label: state.id.short(),
                     owner: header.owner,

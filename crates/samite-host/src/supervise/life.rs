@@ -95,3 +95,23 @@ impl Signing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_lines_of_a_sign_of_life() {
+        let document = include_str!("../../../../docs/formats.md");
+        let page = document.split("```life\n").nth(1).unwrap().split("```").next().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let command = Identity { pid: 1, start_time: 77, boot_id: [3; 16], namespace: 9 };
+        let mut signing = Signing::open(Some(file.path()));
+        signing.started(&command);
+        signing.ended(Exit::Code(3), Duration::from_millis(1500));
+        assert_eq!(crate::files::read(file.path()).unwrap(), page.as_bytes());
+        let sign = sign_of_life(file.path()).unwrap().unwrap();
+        assert_eq!(sign.command, Some(command));
+        assert_eq!(sign.ended, Some((Exit::Code(3), Duration::from_millis(1500))));
+    }
+}

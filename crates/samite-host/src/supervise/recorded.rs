@@ -204,6 +204,22 @@ mod tests {
         assert_eq!(identity_from_hex("0g"), None);
     }
 
+    /// The vector of docs/formats.md with this name, as hexadecimal digits.
+    fn vector(name: &str) -> String {
+        let document = include_str!("../../../../docs/formats.md");
+        let after = document.split(&format!("```vector {name}\n")).nth(1).unwrap();
+        after.split("```").next().unwrap().chars().filter(char::is_ascii_hexdigit).collect()
+    }
+
+    #[test]
+    fn the_page_has_the_bytes_of_a_process_and_of_a_supervised_command() {
+        assert_eq!(identity_to_hex(&identity(1)), vector("process"));
+        let cgroup = Some(PathBuf::from("/sys/fs/cgroup/s"));
+        let recorded = Recorded { supervisor: identity(1), command: Some(identity(2)), cgroup };
+        let hex = recorded.encode().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+        assert_eq!(hex, vector("supervised"));
+    }
+
     #[test]
     fn another_boot_and_another_container_are_told() {
         let here = process::current().unwrap();

@@ -1,6 +1,8 @@
 //! The tests of the ledgers.
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod simulation;

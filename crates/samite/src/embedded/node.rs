@@ -63,3 +63,19 @@ impl Node {
         Ok(node)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_what_is_written() {
+        let document = include_str!("../../../../docs/formats.md");
+        let page = document.split("```node.toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let node = Node { format: FORMAT, node: FamilyId([0xab; 16]) };
+        assert_eq!(toml::to_string(&node).unwrap(), page);
+        let directory = tempfile::tempdir().unwrap();
+        files::write_atomic(&path(directory.path()), page.as_bytes(), files::PRIVATE_FILE).unwrap();
+        assert_eq!(Node::read(directory.path()).unwrap(), Some(node));
+    }
+}

@@ -1,7 +1,7 @@
 //! What is known of a step in doubt, and what follows from it.
 
-use super::lost::{self, LostProcess};
 use super::Site;
+use super::lost::{self, LostProcess};
 use crate::payload::{SettledBy, StepStarted};
 use crate::probe;
 use crate::run::argv_of;

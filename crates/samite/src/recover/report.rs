@@ -238,7 +238,8 @@ impl Writer {
             },
             Err(error) => {
                 let decision = Decision::Ask { reason: Ask::CannotTell };
-                let assessment = Assessment { doubt, decision, evidence: None, recorded_output: None, processes: Vec::new() };
+                let assessment =
+                    Assessment { doubt, decision, evidence: None, recorded_output: None, processes: Vec::new() };
                 RecoveredStep { assessment, settlement: None, error: Some(error) }
             }
         }
