@@ -12,6 +12,7 @@ mod children;
 mod collecting;
 mod damage;
 mod disks;
+mod fixtures;
 mod forks;
 mod imports;
 mod lasting;
