@@ -12,8 +12,8 @@ use std::process::ExitCode;
 
 /// Reclaim what no retained branch needs: shows what goes, branch by branch, then does it
 ///
-/// Workspace trees go once their branch is not current and its time is over, or it was deleted; logs of branches that
-/// were not deleted stay. Writers at work are not disturbed. A collection that took something is recorded.
+/// Workspace trees go once their branch is not current and its time is over, or it was deleted, and then its large
+/// payloads go too; logs of branches that were not deleted stay. Writers at work are not disturbed. A collection that took something is recorded.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

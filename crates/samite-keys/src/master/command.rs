@@ -49,6 +49,9 @@ impl CommandMaster {
             ..Bounded::new(&argv, TIME_LIMIT)
         })
         .map_err(|source| {
+            if source.kind() == std::io::ErrorKind::TimedOut {
+                return Error::unavailable("command_timeout", format!("{what} was asked: {source}")).because(source);
+            }
             Error::unavailable("command_failed", format!("cannot run {what}: {source}")).because(source)
         })?;
         let output = Zeroizing::new(outcome.stdout);

@@ -4,6 +4,7 @@ use super::{cannot_tell, evidence, excerpt};
 use samite_host::supervise::{Bounded, run_bounded};
 use samite_model::step::{Evidence, Verdict};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ pub(super) fn look(argv: &[String], cwd: &Path, time_limit: Duration) -> Evidenc
     let bounded = Bounded { cwd: Some(cwd), ..Bounded::new(&argv, time_limit) };
     let outcome = match run_bounded(&bounded) {
         Ok(outcome) => outcome,
+        Err(error) if error.kind() == ErrorKind::TimedOut => return cannot_tell(format!("{name} was asked: {error}")),
         Err(error) => return cannot_tell(format!("{name} cannot be run: {error}")),
     };
     let said =

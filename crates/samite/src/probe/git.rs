@@ -5,6 +5,7 @@ use samite_host::supervise::{Bounded, BoundedOutcome, run_bounded};
 use samite_model::step::{Evidence, Verdict};
 use samite_model::{Error, Result};
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -192,6 +193,7 @@ impl Place<'_> {
         match run_bounded(&bounded) {
             // What is looked for might be in the part that was not kept.
             Ok(outcome) if outcome.overflowed => Err(format!("{} cannot be read: git said too much", self.name())),
+            Err(error) if error.kind() == ErrorKind::TimedOut => Err(format!("git was asked: {error}")),
             other => other.map_err(|error| format!("git cannot be run: {error}")),
         }
     }
