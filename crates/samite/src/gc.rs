@@ -195,8 +195,15 @@ impl Client {
                 }
             }
         }
+        let deleted = branches().filter(|state| state.status == JournalStatus::Deleted);
+        let deleting: HashSet<SessionId> = deleted.map(|state| state.family).collect();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
-            for deletion in core.deletions(control).await?.into_iter().flatten() {
+            if !deleting.contains(&control.family) {
+                continue;
+            }
+            // One that was cut off before it cut anything takes nothing.
+            let deletions = core.deletions(control).await?.into_iter().flatten();
+            for deletion in deletions.filter(|deletion| roots.deleted.contains(&deletion.branch)) {
                 let root = |block: &BlockId, tree| {
                     let label = deletion.branch.short();
                     (control.family, deletion.branch, Root { label, owner: control.owner, block: *block, tree })
@@ -213,7 +220,11 @@ impl Client {
             .retain(|root| places.next().is_some_and(|place| place.is_some()) || !collected.contains(&root.block));
         let places = core.0.blocks.find_blocks(roots.drop.iter().map(|(_, _, root)| root.block).collect()).await?;
         let mut places = places.into_iter();
-        roots.drop.retain(|_| places.next().is_some_and(|place| place.is_some()));
+        let keep: HashSet<BlockId> = roots.keep.iter().map(|root| root.block).collect();
+        // Another entry that is retained may name the very same tree.
+        roots
+            .drop
+            .retain(|(_, _, root)| places.next().is_some_and(|place| place.is_some()) && !keep.contains(&root.block));
         roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
         Ok(roots)
     }

@@ -138,6 +138,22 @@ fn of_a_deleted_branch_what_its_forks_inherit_goes_with_the_last_of_them() {
 }
 
 #[test]
+fn a_tree_that_a_retained_entry_names_too_does_not_go_with_another() {
+    run(async {
+        let bench = Bench::new().await;
+        let first = bench.client.current_branch(bench.session).await.unwrap();
+        bench.checkpoint(None).await;
+        let options = ForkOptions { seq: Some(1), ..ForkOptions::default() };
+        let fork = bench.client.fork(bench.session, options).await.unwrap().branch;
+        bench.client.make_current(bench.session, fork).await.unwrap();
+        bench.expire(first).await;
+        bench.takes(&[]).await;
+        bench.delete(first).await;
+        bench.takes(&[]).await;
+    });
+}
+
+#[test]
 fn a_cut_that_no_deletion_recorded_is_told_from_a_deletion() {
     run(async {
         let bench = Bench::new().await;
