@@ -12,7 +12,7 @@ mod tour;
 
 use arguments::Arguments;
 use clap::Parser;
-use clap::error::ErrorKind as Usage;
+use clap::error::{ContextKind, ContextValue, ErrorKind as Usage};
 use printer::Printer;
 use samite_model::Error;
 use std::process::ExitCode;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(with_place(error)),
     };
     let surface = Surface::new(arguments.global);
     match futures_lite::future::block_on(arguments.command.run(&surface)) {
@@ -42,8 +42,45 @@ fn main() -> ExitCode {
     }
 }
 
+/// Where a command is that is asked for at the top and sits elsewhere.
+fn place_of(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "attach" => "workspace attach",
+        "restore" => "workspace restore",
+        "log" => "workspace log",
+        "cat" => "workspace cat",
+        "new" => "session new",
+        "list" => "session list",
+        "show" => "session show",
+        "tree" => "session tree",
+        "run" => "step run",
+        "steps" => "step list",
+        "resolve" => "step resolve",
+        "use" => "branch use",
+        "keep" => "branch keep",
+        "delete" => "branch delete",
+        "export" => "key export",
+        _ => return None,
+    })
+}
+
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(command)) => Some(command),
+        _ => None,
+    }
+}
+
+/// Suggests the command that sits elsewhere, and not one that only looks alike.
+fn with_place(mut error: clap::Error) -> clap::Error {
+    if let Some(place) = unknown_command(&error).and_then(place_of) {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![place.to_owned()]));
+    }
+    error
+}
+
 /// Help and version are answers; anything else about the arguments is an `invalid` error.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), Usage::DisplayHelp | Usage::DisplayVersion);
     // The arguments could not be parsed, so this is all that can be known of them.
     let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
@@ -52,7 +89,11 @@ fn usage(error: &clap::Error) -> ExitCode {
         // The first paragraph says what is wrong; usage and tips follow.
         let words: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
         let message = words.join(" ").trim_start_matches("error: ").to_owned();
-        let failure = Error::invalid("usage", message).hint("`--help` shows what can be written");
+        let mut failure = Error::invalid("usage", message);
+        if let Some(place) = unknown_command(&error).and_then(place_of) {
+            failure = failure.hint(format!("`samite {place}` is meant, perhaps"));
+        }
+        let failure = failure.hint("`--help` shows what can be written");
         Printer::new(true).failure(&failure);
     } else if error.print().is_err() {
         return ExitCode::from(141);

@@ -1,4 +1,5 @@
-//! Which file system a path is on: a store on a network file system is refused.
+//! Which file system a path is on: a store on a network file system is refused, and so is a workspace of what the kernel
+//! makes up.
 
 use crate::files::{self, io_error};
 use samite_model::{Error, Result};
@@ -65,6 +66,34 @@ const NETWORK_FUSE: &[&str] = &[
     "sshfs-fuse",
 ];
 
+/// Types of file systems that hold no files of anybody's: the kernel makes up what is read there, sometimes without end.
+const PSEUDO: &[&str] = &[
+    "proc",
+    "sysfs",
+    "cgroup",
+    "cgroup2",
+    "devpts",
+    "devtmpfs",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "selinuxfs",
+    "smackfs",
+    "apparmorfs",
+    "configfs",
+    "pstore",
+    "efivarfs",
+    "bpf",
+    "mqueue",
+    "nsfs",
+    "fusectl",
+    "binfmt_misc",
+    "rpc_pipefs",
+    "nfsd",
+    "resctrl",
+    "autofs",
+];
+
 /// A line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
@@ -83,6 +112,13 @@ impl Mount {
             Some((_, subtype)) => NETWORK_FUSE.contains(&subtype) || NETWORK.contains(&subtype),
             None => NETWORK.contains(&self.file_system.as_str()),
         }
+    }
+}
+
+impl Mount {
+    /// Whether it holds what the kernel makes up, and nobody's files.
+    pub fn is_pseudo(&self) -> bool {
+        PSEUDO.contains(&self.file_system.as_str())
     }
 }
 
@@ -162,6 +198,37 @@ pub fn refuse_network(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a path on a file system that the kernel makes up.
+///
+/// # Errors
+/// `invalid` (`pseudo_file_system`) naming path and type.
+pub fn refuse_pseudo(path: &Path) -> Result<()> {
+    let mount = of_path(path)?;
+    if mount.is_pseudo() {
+        return Err(Error::invalid(
+            "pseudo_file_system",
+            format!("{} is on a file system that holds no files ({})", path.display(), mount.file_system),
+        )
+        .hint("the kernel makes up what is read there: name a directory of files"));
+    }
+    Ok(())
+}
+
+/// The types of the file systems below an absolute path without symbolic links that the kernel makes up, by where they
+/// are mounted. None are known where the operating system does not say.
+pub fn pseudo_below(path: &Path) -> Vec<Mount> {
+    let text = files::read(Path::new("/proc/self/mountinfo")).unwrap_or_default();
+    let mounts = parse(&text);
+    mounts
+        .iter()
+        .filter(|mount| mount.point != path && mount.point.starts_with(path))
+        // Another mount on the same point may hide it.
+        .filter(|mount| mount_of(&mounts, &mount.point).is_some_and(Mount::is_pseudo))
+        .filter(|mount| mount.is_pseudo())
+        .cloned()
+        .collect()
+}
+
 fn resolve(path: &Path) -> Result<PathBuf> {
     let mut at = std::path::absolute(path).map_err(|source| io_error("resolve", path, source))?;
     loop {
@@ -188,6 +255,17 @@ mod tests {
 30 22 0:28 / /nosource rw - tmpfs
 torn line
 ";
+
+    #[test]
+    fn what_the_kernel_makes_up_is_told() {
+        assert_eq!(refuse_pseudo(Path::new("/proc/self")).unwrap_err().code(), "pseudo_file_system");
+        let scratch = tempfile::tempdir().unwrap();
+        refuse_pseudo(scratch.path()).unwrap();
+        assert_eq!(pseudo_below(scratch.path()), []);
+        assert!(pseudo_below(Path::new("/")).iter().any(|mount| mount.point == Path::new("/proc")));
+        let mounts = parse(b"22 1 0:5 / /a rw - sysfs sysfs rw\n23 1 8:1 / /b rw - tmpfs tmpfs rw\n");
+        assert_eq!(mounts.iter().map(Mount::is_pseudo).collect::<Vec<_>>(), [true, false]);
+    }
 
     fn file_system(path: &str) -> (String, bool) {
         let mounts = parse(SAMPLE);

@@ -1,6 +1,6 @@
 //! Doubts as answers: what is known of a step in doubt, what to do, and what was done.
 
-use super::{OutcomeShape, StepShape};
+use super::{OutcomeShape, PositionShape, StepShape};
 use crate::printer::{Page, Style};
 use crate::reference::Reference;
 use samite::recover::{Assessment, Fate, LostProcess, Part, Settlement};
@@ -154,6 +154,7 @@ pub(crate) struct SettlementShape {
     decision: Decision,
     run_again: bool,
     put_back: Vec<String>,
+    safety: Option<PositionShape>,
     decided: bool,
     outcome: Option<OutcomeShape>,
 }
@@ -166,6 +167,7 @@ impl SettlementShape {
             decision: settlement.decision,
             run_again: settlement.run_again,
             put_back: settlement.put_back.clone(),
+            safety: settlement.safety.map(PositionShape::from),
             outcome: settlement.outcome.as_ref().map(OutcomeShape::new),
             decided: settlement.decided,
         }
@@ -183,6 +185,9 @@ impl SettlementShape {
         page.styled(Style::Good, format!("    {did}"));
         for path in &self.put_back {
             page.line(format!("      {path}"));
+        }
+        if let Some(safety) = &self.safety {
+            page.styled(Style::Dim, format!("    what was there before is the checkpoint at seq {}", safety.seq));
         }
     }
 }

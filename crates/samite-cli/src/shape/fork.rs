@@ -1,5 +1,6 @@
 //! What a fork or rewind did, as an answer.
 
+use super::workspace::SHOWN;
 use super::{PositionShape, RestoredShape, StepShape};
 use crate::printer::words::{count, day, rfc3339};
 use crate::printer::{Answer, Page, Style};
@@ -101,10 +102,19 @@ impl Answer for ForkShape {
             let many = count(self.left_behind.len() as u64, "effect");
             let stay = if self.left_behind.len() == 1 { "stays" } else { "stay" };
             page.styled(Style::Care, format!("{many} after this point {stay} in the world:"));
-            for left in &self.left_behind {
+            for left in self.left_behind.iter().take(SHOWN) {
                 let StepShape { key, tool, start, .. } = &left.step;
                 let what = format!("{tool} ({key}, {}, seq {})", left.step.state(), start.seq);
-                page.line(format!("  {}  by {what} at {}", left.touches.join(" "), left.step.when()));
+                let touches = if left.touches.is_empty() {
+                    "may have touched anything outside".to_owned()
+                } else {
+                    left.touches.join(" ")
+                };
+                page.line(format!("  {touches}  by {what} at {}", left.step.when()));
+            }
+            if self.left_behind.len() > SHOWN {
+                let more = self.left_behind.len() - SHOWN;
+                page.styled(Style::Dim, format!("  … {more} more (--json has all)"));
             }
         }
         if !self.in_doubt.is_empty() {

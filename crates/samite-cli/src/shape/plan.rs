@@ -1,6 +1,6 @@
 //! What a restore would do, as an answer.
 
-use super::workspace::{kept, show_paths};
+use super::workspace::{REPOSITORIES, kept, show_paths};
 use crate::printer::words::count;
 use crate::printer::{Answer, Page, Style};
 use samite_model::tree::{Action, Plan};
@@ -43,6 +43,9 @@ impl Answer for PlanShape {
         }
         let kept: Vec<String> = self.kept.iter().map(kept).collect();
         show_paths(page, "would be kept as they are:", &kept);
+        if self.kept.iter().any(|kept| kept.repository) {
+            page.styled(Style::Dim, REPOSITORIES);
+        }
         page.styled(Style::Dim, format!("{}; nothing was touched", count(self.actions.len() as u64, "change")));
     }
 }

@@ -9,7 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// How many paths of one sort a person is shown.
-const SHOWN: usize = 50;
+pub(super) const SHOWN: usize = 50;
+
+/// What to do about a git repository that is kept because of something in it.
+pub(super) const REPOSITORIES: &str =
+    "  to put a repository back as well, take a checkpoint first: what is in it then is the session's";
 
 /// A path that differs.
 #[derive(Debug, Serialize)]
@@ -186,6 +190,8 @@ pub(crate) struct RestoredShape {
     #[serde(skip)]
     kept: Vec<String>,
     #[serde(skip)]
+    repositories: bool,
+    #[serde(skip)]
     nanoseconds: u64,
 }
 
@@ -201,6 +207,7 @@ impl RestoredShape {
             complete: report.is_complete(),
             report: report_value(report),
             kept: report.kept.iter().map(kept).collect(),
+            repositories: report.kept.iter().any(|kept| kept.repository),
             nanoseconds: u64::try_from(report.nanoseconds).unwrap_or_default(),
         }
     }
@@ -235,6 +242,9 @@ impl RestoredShape {
             page.styled(Style::Dim, format!("  what was there before is the checkpoint at seq {}", safety.seq));
         }
         show_paths(page, "kept as they are:", &self.kept);
+        if self.repositories {
+            page.styled(Style::Dim, REPOSITORIES);
+        }
         show_paths(page, "could not be put back, or not whole:", &paths(&self.report, "failed"));
     }
 }
@@ -261,6 +271,8 @@ pub(crate) fn kept(kept: &Kept) -> String {
         KeptReason::Unread => "could not be read",
         KeptReason::NotEmpty => "holds something that is kept",
         KeptReason::Blocked => "in the way of something that is kept",
+        KeptReason::Parted => "more of it would have to go back than was named",
     };
-    format!("{} ({why})", kept.path)
+    let what = if kept.repository { "a git repository, kept whole: " } else { "" };
+    format!("{} ({what}{why})", kept.path)
 }

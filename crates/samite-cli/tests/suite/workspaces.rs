@@ -144,6 +144,9 @@ fn a_contained_step_that_was_cut_off_is_undone_by_recover() {
     let recovered = place.json(&["recover", &id]).json();
     assert_eq!(recovered["clear"], true, "{recovered}");
     assert_eq!(read(&place, "work/a.txt").unwrap(), "one\n");
+    assert_eq!(recovered.pointer("/steps/0/settlement/put_back").unwrap().to_string(), r#"["a.txt"]"#);
+    let safety = recovered.pointer("/steps/0/settlement/safety/seq").and_then(Value::as_u64).unwrap();
+    assert_eq!(place.run(&["workspace", "cat", &format!("{id}@{safety}"), "a.txt"]).ok(), "half\n");
     assert_eq!(place.json(&["recover", &id]).json()["steps"], Value::Array(Vec::new()));
 }
 

@@ -105,9 +105,12 @@ impl PartialOrd for TreePath {
     }
 }
 
-/// Shown for people: what is not UTF-8, and control characters, as `\xNN`.
+/// Shown for people: the top as `.`, and what is not UTF-8, and control characters, as `\xNN`.
 impl fmt::Display for TreePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_top() {
+            return f.write_str(".");
+        }
         for chunk in self.0.utf8_chunks() {
             for character in chunk.valid().chars() {
                 if character.is_control() {
@@ -174,5 +177,6 @@ mod tests {
     fn odd_bytes_are_shown_apart() {
         assert_eq!(TreePath::new(b"bad\xff\xfename".to_vec()).unwrap().to_string(), "bad\\xff\\xfename");
         assert_eq!(path("new\nline").to_string(), "new\\nline");
+        assert_eq!(TreePath::top().to_string(), ".");
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! Three trees meet: `current` (what the directory holds now), `base` (what samite knows it held) and `target`. What
 //! stands as in `base` may become as in `target`. What differs from both was changed by somebody else and is kept and
-//! listed. What is in neither is not samite's and is never removed, forced or not.
+//! listed. What is in neither is not samite's and is never removed, forced or not. A git repository becomes as in `target`
+//! whole, or is kept whole as it is.
+
+mod units;
 
 use super::entry::{Content, Entry};
 use super::listing::{Listing, merge};
 use super::path::TreePath;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use units::Units;
 
 /// Says whether rules exclude a path; the flag is set for a directory.
 pub type IsExcluded<'a> = dyn Fn(&TreePath, bool) -> bool + 'a;
@@ -98,6 +102,8 @@ pub enum KeptReason {
     NotEmpty,
     /// What it would be in is kept as something other than a directory.
     Blocked,
+    /// It is a git repository of which `within` names a part, and other parts would have to change with it.
+    Parted,
 }
 
 /// A path that a restore does not touch although the target has it otherwise.
@@ -107,6 +113,21 @@ pub struct Kept {
     pub path: TreePath,
     /// Why.
     pub reason: KeptReason,
+    /// Whether it is a git repository, which is kept whole because of something in it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub repository: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Kept {
+    /// A path that is kept for its own sake.
+    pub const fn new(path: TreePath, reason: KeptReason) -> Self {
+        Self { path, reason, repository: false }
+    }
 }
 
 /// What a restore does and what it keeps.
@@ -229,6 +250,15 @@ fn is_directory(entry: Option<&Entry>) -> bool {
     entry.is_some_and(|entry| matches!(entry.content, Content::Directory(_)))
 }
 
+/// Whether two entries hold the same: the times of files, and the metadata of directories, do not count.
+fn is_same_file(current: Option<&Entry>, target: Option<&Entry>) -> bool {
+    match (current, target) {
+        (None, None) => true,
+        (Some(current), Some(target)) => current.content.is_same(&target.content),
+        _ => false,
+    }
+}
+
 /// Whether all that an action does is to set the time of a directory.
 fn sets_time_alone(action: &Action) -> bool {
     let Action::SetMetadata { entry, was, .. } = action else { return false };
@@ -250,6 +280,8 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
     let mut actions = Vec::new();
     let mut kept: Vec<Kept> = Vec::new();
     let mut blocked: Option<TreePath> = None;
+    let units = Units::find(&[current, base, target]);
+    let mut parted: BTreeSet<TreePath> = BTreeSet::new();
     for (path, [current, base, target]) in merge([current, base, target]) {
         let inside = options.within.is_empty() || options.within.iter().any(|within| path.is_within(within));
         let leads = options.within.iter().any(|within| within.is_within(path));
@@ -257,13 +289,22 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
         if !inside && !makes_way {
             // What is out of scope is no concern, but keeps its directory from being removed.
             if current.is_some() {
-                kept.push(Kept { path: path.clone(), reason: KeptReason::Others });
+                kept.push(Kept::new(path.clone(), KeptReason::Others));
+            }
+            // There is no way through what is no directory.
+            if leads && current.is_some() && !is_directory(current) {
+                blocked = Some(path.clone());
+            }
+            if !is_same_file(current, target)
+                && let Some(unit) = units.of(path)
+            {
+                parted.insert(unit.clone());
             }
             continue;
         }
         if blocked.as_ref().is_some_and(|blocked| path.is_within(blocked)) {
             if target.is_some() {
-                kept.push(Kept { path: path.clone(), reason: KeptReason::Blocked });
+                kept.push(Kept::new(path.clone(), KeptReason::Blocked));
             }
             continue;
         }
@@ -275,10 +316,13 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
                 if is_directory(target) && !is_directory(current) || reason == KeptReason::Unread {
                     blocked = Some(path.clone());
                 }
-                kept.push(Kept { path: path.clone(), reason });
+                kept.push(Kept::new(path.clone(), reason));
             }
         }
     }
+    let in_scope =
+        |path: &TreePath| options.within.is_empty() || options.within.iter().any(|within| path.is_within(within));
+    units.keep_whole(&mut actions, &mut kept, &parted, in_scope);
     // A directory goes only when nothing in it stays.
     let mut holding: HashSet<TreePath> = HashSet::new();
     for path in kept.iter().map(|kept| &kept.path).chain(&options.excluded) {
@@ -293,16 +337,14 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
     actions.retain(|action| {
         let stays = removes_directory(action) && (holding.contains(action.path()) || action.path().is_top());
         if stays {
-            kept.push(Kept { path: action.path().clone(), reason: KeptReason::NotEmpty });
+            kept.push(Kept::new(action.path().clone(), KeptReason::NotEmpty));
         }
         !stays
     });
     // The time of a directory in which something is kept says when that came.
     let disturbed: HashSet<TreePath> = kept.iter().filter_map(|kept| kept.path.parent()).collect();
     actions.retain(|action| !(sets_time_alone(action) && disturbed.contains(action.path())));
-    let out_of_scope =
-        |kept: &Kept| !options.within.is_empty() && !options.within.iter().any(|within| kept.path.is_within(within));
-    kept.retain(|kept| !out_of_scope(kept));
+    kept.retain(|kept| kept.repository || in_scope(&kept.path));
     kept.sort_by(|a, b| a.path.cmp(&b.path));
     let is_removal = |action: &Action| matches!(action, Action::Remove { .. });
     // Most plans remove nothing, and one that makes a whole workspace is long: it is not copied for nothing.

@@ -68,7 +68,7 @@ pub(crate) fn install(
             Err(reason) => {
                 failed = makes(action).is_some().then(|| path.clone());
                 match reason {
-                    Stopped::Kept(reason) => installer.report.kept.push(Kept { path: path.clone(), reason }),
+                    Stopped::Kept(reason) => installer.report.kept.push(Kept::new(path.clone(), reason)),
                     Stopped::Failed(errno) => {
                         installer.report.failed.push(Special { path: path.clone(), what: errno.to_string() });
                     }
@@ -77,7 +77,7 @@ pub(crate) fn install(
         }
     }
     let kept = temporary.remove()?;
-    installer.report.kept.extend(kept.into_iter().map(|path| Kept { path, reason: KeptReason::Changed }));
+    installer.report.kept.extend(kept.into_iter().map(|path| Kept::new(path, KeptReason::Changed)));
     kill_point("restore.cleaned");
     installer.stamps(actions, &built, restored);
     installer.finish_directories();

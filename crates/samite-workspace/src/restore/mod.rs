@@ -171,7 +171,7 @@ pub fn apply_restore(
     let mut report = RestoreReport { kept: plan.kept, ..RestoreReport::default() };
     let mut restored = cache::Restored::default();
     let top = open_top(path)?;
-    let changed = |path: &TreePath| Kept { path: path.clone(), reason: KeptReason::Changed };
+    let changed = |path: &TreePath| Kept::new(path.clone(), KeptReason::Changed);
     if plan.actions.is_empty() {
         // An attempt may have died when all was done.
         report.kept.extend(temporary::clear(path, &top, &options.operation)?.iter().map(changed));

@@ -11,8 +11,11 @@ use crate::system::{
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Stat, fstat, major, minor, readlinkat};
 use rustix::io::Errno;
+use samite_host::mounts::{self, Mount};
 use samite_model::Result;
 use samite_model::tree::{Body, Content, Entry, EntryType, RuleFile, TreePath};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Rules are small; a larger file of this name is not read as rules.
@@ -23,6 +26,8 @@ struct Frame {
     index: usize,
     /// The item to go on with.
     next: usize,
+    /// The device that it is on.
+    device: u64,
 }
 
 struct Walker<'a> {
@@ -34,6 +39,8 @@ struct Walker<'a> {
     buffer: Vec<u8>,
     key: Vec<u8>,
     cached: usize,
+    /// The file systems below the top that the kernel makes up; looked up when another device is met.
+    pseudo: Option<Vec<Mount>>,
 }
 
 /// Finds everything in a directory that rules do not leave out. Files that the cache knows are known; others are to be
@@ -44,7 +51,8 @@ struct Walker<'a> {
 /// file descriptors; `invalid` (`bad_rule`). What cannot be read below the top is in the report instead.
 pub(crate) fn walk(top_path: &Path, top: &OwnedFd, options: &ScanOptions, cache: &StatCache) -> Result<Scanned> {
     let fail = |errno| failed("read", top_path, &TreePath::top(), errno);
-    let mut metadata = metadata_of(&fstat(top).map_err(fail)?);
+    let stat = fstat(top).map_err(fail)?;
+    let mut metadata = metadata_of(&stat);
     metadata.xattrs = read_xattrs(top.as_fd()).map_err(fail)?;
     let report = ScanReport { cache: cache.state, ..ScanReport::default() };
     let scanned = Scanned {
@@ -64,18 +72,19 @@ pub(crate) fn walk(top_path: &Path, top: &OwnedFd, options: &ScanOptions, cache:
         buffer: Vec::new(),
         key: Vec::new(),
         cached: 0,
+        pseudo: None,
     };
     let first = open_directory_at(top.as_fd(), b".").map_err(fail)?;
     walker.enter(first.as_fd(), TreePath::top()).map_err(fail)??;
-    walker.run(first)?;
+    walker.run(first, stat.st_dev)?;
     let mut scanned = walker.scanned;
     scanned.cache_changed |= walker.cached != cache.len();
     Ok(scanned)
 }
 
 impl Walker<'_> {
-    fn run(&mut self, first: OwnedFd) -> Result<()> {
-        let mut frames = vec![Frame { directory: first, index: 0, next: 0 }];
+    fn run(&mut self, first: OwnedFd, device: u64) -> Result<()> {
+        let mut frames = vec![Frame { directory: first, index: 0, next: 0, device }];
         while let Some(frame) = frames.last_mut() {
             let items = self.scanned.directories.get(frame.index).map_or(&[][..], |found| &found.items);
             let found = items
@@ -89,8 +98,18 @@ impl Walker<'_> {
             };
             frame.next = at + 1;
             let index = frame.index;
-            let name = item.entry.name.clone();
+            let (name, device, above) = (item.entry.name.clone(), item.device, frame.device);
             let path = self.scanned.directories.get(index).map_or_else(TreePath::top, |found| found.path.join(&name));
+            if device != above
+                && let Some(what) = self.made_up(&path)
+            {
+                let item = self.scanned.directories.get_mut(index).and_then(|found| found.items.get_mut(at));
+                if let Some(item) = item {
+                    item.entry.content = Content::Unread(EntryType::Directory);
+                }
+                self.scanned.report.unreadable.push(Special { path, what });
+                continue;
+            }
             let entered = self.scanned.directories.len();
             let opened = open_directory_at(frame.directory.as_fd(), &name);
             let outcome = opened.and_then(|directory| {
@@ -113,7 +132,7 @@ impl Walker<'_> {
                 (Ok((xattrs, directory)), Some(item)) => {
                     item.entry.metadata.xattrs = xattrs;
                     item.directory = Some(entered);
-                    frames.push(Frame { directory, index: entered, next: 0 });
+                    frames.push(Frame { directory, index: entered, next: 0, device });
                 }
                 (Err(Failure::Gone), Some(item)) => item.state = State::Gone,
                 (Err(Failure::Unreadable(errno)), Some(item)) => {
@@ -124,6 +143,15 @@ impl Walker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What is mounted at a path, when the kernel makes it up: there is nothing of anybody's in it, and no end to it.
+    fn made_up(&mut self, path: &TreePath) -> Option<String> {
+        let top = samite_host::files::canonical(self.top_path).ok()?;
+        let pseudo = self.pseudo.get_or_insert_with(|| mounts::pseudo_below(&top));
+        let at = top.join(OsStr::from_bytes(path.as_bytes()));
+        let mount = pseudo.iter().find(|mount| mount.point == at)?;
+        Some(format!("a file system that holds no files ({})", mount.file_system))
     }
 
     /// Lists a directory. The outer error is that of listing it, the inner one ends the scan.
@@ -269,4 +297,27 @@ fn read_rules(directory: BorrowedFd<'_>) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     read_to_end_of(&file, 4096, LARGEST_RULES, &mut text).ok()?;
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::open_top;
+
+    #[test]
+    fn what_the_kernel_makes_up_below_the_top_is_named_and_not_entered() {
+        let top = Path::new("/dev");
+        if !mounts::pseudo_below(top).iter().any(|mount| mount.point == Path::new("/dev/pts")) {
+            eprintln!("SKIPPED: /dev/pts is not mounted");
+            return;
+        }
+        let path = |text: &str| TreePath::new(text).unwrap();
+        let options = ScanOptions { excludes: vec![path("shm")], ..ScanOptions::default() };
+        let scanned = walk(top, &open_top(top).unwrap(), &options, &StatCache::load(None).unwrap()).unwrap();
+        let named = scanned.report.unreadable.iter().find(|special| special.path == path("pts")).unwrap();
+        assert_eq!(named.what, "a file system that holds no files (devpts)");
+        let listing = scanned.listing();
+        assert_eq!(listing.get(&path("pts")).unwrap().content, Content::Unread(EntryType::Directory));
+        assert!(listing.iter().all(|(found, _)| !found.is_within(&path("pts")) || *found == path("pts")));
+    }
 }

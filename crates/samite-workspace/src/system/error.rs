@@ -26,5 +26,6 @@ impl From<Errno> for Failure {
 
 /// The error for a path of a workspace: `doing` is a phrase such as "read".
 pub(crate) fn failed(doing: &str, top: &Path, path: &TreePath, errno: Errno) -> Error {
-    io_error(doing, &top.join(path.to_string()), errno.into())
+    let at = if path.is_top() { top.to_owned() } else { top.join(path.to_string()) };
+    io_error(doing, &at, errno.into())
 }

@@ -1,7 +1,7 @@
 //! Fork and rewind: one pointer each.
 
 use super::lifetime::{current_in, is_deleted};
-use super::{DEFAULT_TREES_KEPT, ForkReport, LeftBehind};
+use super::{DEFAULT_TREES_KEPT, ForkReport};
 use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
@@ -317,21 +317,6 @@ impl Client {
         Ok(open)
     }
 
-    /// The steps of a branch after `seq` that touched something outside.
-    pub(crate) async fn left_behind(&self, head: Position, seq: u64) -> Result<Vec<LeftBehind>> {
-        if head.seq <= seq {
-            return Ok(Vec::new());
-        }
-        let mut left = Vec::new();
-        for step in self.steps_between(head, seq + 1).await? {
-            let touches: Vec<String> = step.started.touches.iter().filter(|touch| is_outside(touch)).cloned().collect();
-            if !touches.is_empty() {
-                left.push(LeftBehind { step, touches });
-            }
-        }
-        Ok(left)
-    }
-
     /// Open steps as the fork has them: in doubt.
     async fn step_records(&self, open: &[OpenStep]) -> Result<Vec<StepRecord>> {
         let mut records = Vec::with_capacity(open.len());
@@ -354,11 +339,6 @@ impl Client {
 fn other_fork(first: BranchId) -> Error {
     let message = format!("branch {} has this key and left elsewhere", first.short());
     Error::conflict("branch_key_exists", message).hint("use another key for another fork")
-}
-
-/// Whether a touched resource is outside the workspace.
-fn is_outside(touch: &str) -> bool {
-    !touch.starts_with("file:") && touch != "workspace"
 }
 
 fn refuse_deleted(registers: &[Register], branch: BranchId) -> Result<()> {

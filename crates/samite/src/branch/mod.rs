@@ -1,6 +1,7 @@
 //! Branches: the lines of a session, and which of them is current.
 
 mod fork;
+mod left_behind;
 mod lifetime;
 
 use crate::client::Client;
@@ -53,12 +54,12 @@ pub struct Branch {
     pub open_steps: usize,
 }
 
-/// A step after a fork point that touched something outside, which a fork cannot undo.
+/// A step after a fork point that touched something outside, or may have, which a fork cannot undo.
 #[derive(Clone, Debug)]
 pub struct LeftBehind {
     /// The step.
     pub step: StepRecord,
-    /// What it touched.
+    /// What it touched; empty when it may have touched anything outside.
     pub touches: Vec<String>,
 }
 

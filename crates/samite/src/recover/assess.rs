@@ -166,6 +166,8 @@ struct Processes {
     life: Option<SignOfLife>,
     /// When they were last seen running, in nanoseconds since 1970.
     lost_at: Option<i64>,
+    /// When they gave a sign of life last: what changed later need not be theirs, even where some of them still ran.
+    signed_at: Option<i64>,
     /// What became of each.
     all: Vec<LostProcess>,
 }
@@ -204,6 +206,7 @@ impl Writer {
         let Some(recorded) = process.recorded(site)? else { return Ok(known) };
         known.life = process.life_path(site).and_then(|path| sign_of_life(&path).ok().flatten());
         known.lost_at = known.life.as_ref().map(|life| life.renewed);
+        known.signed_at = known.lost_at;
         // What runs for the branch that a fork left is not this branch's to end.
         let leave = only_look || step.start.journal != self.branch();
         let before = find(&recorded)?;
@@ -216,8 +219,15 @@ impl Writer {
         match after {
             // What cannot be seen from here is not taken for gone.
             Standing::StillRunning(_) | Standing::Unseen => known.alive = true,
-            // Its survivors worked until now.
-            Standing::EndedNow => known.lost_at = Some(self.core().now()),
+            Standing::EndedNow => {
+                // Its survivors worked until now, and its supervisor, if it was one of them, said so.
+                known.lost_at = Some(self.core().now());
+                known.signed_at = process
+                    .life_path(site)
+                    .and_then(|path| sign_of_life(&path).ok().flatten())
+                    .map(|life| life.renewed)
+                    .or(known.signed_at);
+            }
             Standing::Ended | Standing::OtherBoot => {}
         }
         Ok(known)
@@ -260,7 +270,7 @@ impl Writer {
         let step = &doubt.step;
         let own = step.start.journal == self.branch();
         // The branch that a fork left knows best how its step ended.
-        let Processes { mut alive, life, lost_at, all } = if own || doubt.recorded.is_empty() {
+        let Processes { mut alive, life, lost_at, signed_at, all } = if own || doubt.recorded.is_empty() {
             self.processes(step, site, only_look)?
         } else {
             Processes::default()
@@ -312,7 +322,7 @@ impl Writer {
         if !alive {
             if let (Effect::Observable { .. }, Some(probe)) = (&step.started.effect, &step.started.probe) {
                 let compared = match probe {
-                    Probe::Workspace => Some(self.workspace_of(step, &[], lost_at).await?),
+                    Probe::Workspace => Some(self.workspace_of(step, &[], signed_at).await?),
                     _ => None,
                 };
                 let changed = || match &compared {
@@ -330,7 +340,7 @@ impl Writer {
             }
             if let Effect::Contained { within } = &step.started.effect {
                 // What runs on the branch that a fork left changes another line's files.
-                let (standing, seen) = self.workspace_of(step, within, lost_at.filter(|_| own)).await?;
+                let (standing, seen) = self.workspace_of(step, within, signed_at.filter(|_| own)).await?;
                 workspace = standing;
                 evidence = Some(seen);
             }

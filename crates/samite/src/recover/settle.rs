@@ -5,9 +5,9 @@ use super::{Assessment, Site};
 use crate::step::{Outcome, Refused, Settled};
 use crate::workspace::{RESTORE, Taken};
 use crate::writer::Writer;
-use samite_model::Result;
 use samite_model::recovery::Decision;
 use samite_model::step::{Effect, OutcomeKind};
+use samite_model::{Position, Result};
 
 /// What was done about a step in doubt.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Settlement {
     pub outcome: Option<Outcome>,
     /// Paths of the workspace that were put back.
     pub put_back: Vec<String>,
+    /// The checkpoint of what was there before they were.
+    pub safety: Option<Position>,
 }
 
 impl Writer {
@@ -52,6 +54,7 @@ impl Writer {
             run_again: false,
             outcome: None,
             put_back: Vec::new(),
+            safety: None,
         };
         match assessment.decision {
             Decision::Completed => {
@@ -86,7 +89,7 @@ impl Writer {
                 self.resolve(step.id, &assessment.did_not()).await?;
             }
             Decision::PutBackAndRunAgain => {
-                settlement.put_back = self.put_back(step).await?;
+                (settlement.put_back, settlement.safety) = self.put_back(step).await?;
                 // What is there now is as much the session's doing as the tree that it was put back to.
                 let label = format!("after putting back step {}", step.started.key);
                 let did_not = assessment.did_not();

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::payload::WorkspaceAttached;
 use crate::views::{self, register};
-use samite_host::files;
+use samite_host::{files, mounts};
 use samite_ledger::{Append, Commit, Guard, JournalKind, JournalStatus, NewJournal};
 use samite_model::{BranchId, EntryKind, Error, FamilyId, JournalId, Position, Result, SessionId};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Client {
     /// `conflict` (`workspace_in_use`) when a live branch of the same session works in it, or the branch has another whose
     /// directory is still there;
     /// `denied` (`other_owner`) when a session of another person works in it; `not_found` when there is no such directory;
-    /// `invalid` (`not_a_directory`, `bad_directory`, `inside_store`).
+    /// `invalid` (`not_a_directory`, `bad_directory`, `inside_store`, `pseudo_file_system`).
     pub async fn attach(
         &self,
         session: SessionId,
@@ -43,6 +43,7 @@ impl Client {
         if !directory.is_dir() {
             return Err(Error::invalid("not_a_directory", format!("{} is not a directory", directory.display())));
         }
+        mounts::refuse_pseudo(&directory)?;
         let Some(path) = directory.to_str().map(str::to_owned) else {
             return Err(Error::invalid("bad_directory", format!("the path {} is not UTF-8", directory.display()))
                 .hint("its own name and those above it must be UTF-8; names in it may be any bytes"));

@@ -7,7 +7,7 @@ use samite_host::files;
 use samite_model::recovery::Workspace;
 use samite_model::step::{Effect, Evidence, Verdict};
 use samite_model::tree::{Change, Listing, TreePath, diff};
-use samite_model::{BlockId, Error, Result};
+use samite_model::{BlockId, Error, Position, Result};
 use samite_workspace::{RestoreOptions, Tree, apply_restore, materialise, plan_restore, scan};
 use std::collections::BTreeSet;
 
@@ -91,12 +91,13 @@ impl Writer {
         }
     }
 
-    /// Puts a contained step's paths back to the tree at its start, after a safety snapshot, and names them.
+    /// Puts a contained step's paths back to the tree at its start, after a safety snapshot, and names them and where the
+    /// snapshot is; there is none where the directory was gone.
     ///
     /// # Errors
     /// `conflict`: `workspace_changed` when it is not as it was when this writer assessed it, and then nothing is touched;
     /// `not_put_back` when a path could not be.
-    pub(crate) async fn put_back(&self, step: &StepRecord) -> Result<Vec<String>> {
+    pub(crate) async fn put_back(&self, step: &StepRecord) -> Result<(Vec<String>, Option<Position>)> {
         let (Some(target), Effect::Contained { within }) = (step.started.tree, &step.started.effect) else {
             return Err(Error::conflict("no_tree", "the step recorded no tree to put back"));
         };
@@ -113,7 +114,7 @@ impl Writer {
             if !made.failed.is_empty() {
                 return Err(not_put_back(made.failed.len()));
             }
-            return Ok(vec![workspace.directory.to_string_lossy().into_owned()]);
+            return Ok((vec![workspace.directory.to_string_lossy().into_owned()], None));
         }
         let label = Some(format!("before putting back step {}", step.started.key));
         let options_of_safety = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
@@ -138,7 +139,7 @@ impl Writer {
         if !report.is_complete() {
             return Err(not_put_back(report.kept.len() + report.failed.len()));
         }
-        Ok(paths)
+        Ok((paths, Some(safety.position)))
     }
 }
 

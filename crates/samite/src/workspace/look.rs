@@ -184,4 +184,8 @@ impl Client {
 pub(super) fn no_workspace(branch: BranchId) -> Error {
     Error::not_found("no_workspace", format!("branch {} has no workspace", branch.short()))
         .hint("attach one: `samite workspace attach SESSION DIR`")
+        .hint(
+            "a branch that was left by a rewind has given its directory to the current one: `samite branch use \
+             SESSION:BRANCH` makes it current again, with the directory",
+        )
 }

@@ -9,7 +9,7 @@ use samite::{
     WriterOptions,
 };
 use samite_model::recovery::{Ask, Decision};
-use samite_model::step::{OutcomeKind, State};
+use samite_model::step::{Effect, OutcomeKind, Probe, State};
 use samite_model::{BranchId, EntryKind, ErrorKind, SessionId};
 use serde_json::json;
 
@@ -97,6 +97,59 @@ fn effects_outside_after_the_fork_point_are_listed() {
         assert_eq!(fork.left_behind[0].step.state, State::Completed);
         let none = world.client.fork(session.id, ForkOptions::default()).await.unwrap();
         assert!(none.left_behind.is_empty());
+    });
+}
+
+#[test]
+fn effects_left_behind_are_those_that_may_have_happened_each_once() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap().id;
+        let main = writer(&world, session, None).await;
+        let step = |key: &str, effect: Effect, touches: &[&str], probe: Option<Probe>| NewStep {
+            effect,
+            touches: touches.iter().map(|touch| (*touch).to_owned()).collect(),
+            probe,
+            ..NewStep::new(key, key, json!({}))
+        };
+        let observable = Effect::Observable { settle_seconds: None };
+        let url = "https://example.com/x";
+        let get = Probe::HttpGet { url: url.to_owned(), contains: None, before: None };
+        let file = Probe::File { path: "x".to_owned(), sha256: None, before: None };
+        let listed: &[(NewStep, Option<&[&str]>)] = &[
+            (step("declares", Effect::Idempotent, &[url, "file:x"], None), Some(&[url])),
+            (step("opaque", Effect::Opaque, &[], None), Some(&[])),
+            (step("opaque-inside", Effect::Opaque, &["workspace"], None), None),
+            (step("keyed", Effect::Keyed { window_seconds: None }, &[], None), Some(&[])),
+            (step("remote", observable.clone(), &[], Some(get)), Some(&[url])),
+            (step("local", observable, &[], Some(file)), None),
+            (step("idempotent", Effect::Idempotent, &[], None), None),
+        ];
+        let mut expected = Vec::new();
+        for (step, touches) in listed {
+            let Begin::Run(handle) = main.begin(step).await.unwrap() else { panic!("{}", step.key) };
+            main.finish(&handle, &Completion::completed(json!({}))).await.unwrap();
+            expected.extend(touches.map(|touches| (step.key.clone(), touches.join(" "))));
+        }
+        // Two tries are one effect, and one that did not happen is none.
+        let twice = step("twice", Effect::Opaque, &[url], None);
+        for retryable in [true, false] {
+            let Begin::Run(handle) = main.begin(&twice).await.unwrap() else { panic!("{retryable}") };
+            let completion =
+                if retryable { Completion::failed(json!({}), true) } else { Completion::completed(json!({})) };
+            main.finish(&handle, &completion).await.unwrap();
+        }
+        expected.push(("twice".to_owned(), url.to_owned()));
+        let not = step("not", Effect::Opaque, &["git:origin/main"], None);
+        let Begin::Run(handle) = main.begin(&not).await.unwrap() else { panic!() };
+        let open = step("open", Effect::Opaque, &["git:origin/other"], None);
+        let Begin::Run(_) = main.begin(&open).await.unwrap() else { panic!() };
+        let resolution = Resolution { what: Settled::DidNot, by: SettledBy::Person, evidence: None, note: None };
+        writer(&world, session, None).await.resolve(handle.id, &resolution).await.unwrap();
+        expected.push(("open".to_owned(), "git:origin/other".to_owned()));
+        let fork = world.client.fork(session, ForkOptions { seq: Some(0), ..ForkOptions::default() }).await.unwrap();
+        let left = fork.left_behind.iter().map(|left| (left.step.started.key.clone(), left.touches.join(" ")));
+        assert_eq!(left.collect::<Vec<_>>(), expected);
     });
 }
 

@@ -178,6 +178,44 @@ fn the_time_of_a_directory_is_put_right_unless_something_in_it_is_kept() {
     assert_eq!(shown(&plan(&with_time("d/a=2", 9), &base, &base, &default)).0, Vec::<String>::new());
 }
 
+#[test]
+fn a_git_repository_is_put_back_whole_or_kept_whole() {
+    // A commit that samite did not write refers to a blob that it did.
+    let base = "f=1 .git/HEAD=1 .git/index=2 .git/objects/aa/blob=1 .git/refs/heads/main=1";
+    let now = "f=1 .git/HEAD=1 .git/index=2 .git/objects/aa/blob=1 .git/objects/bb/commit=1 .git/refs/heads/main=2";
+    let before = ".git/HEAD=1 .git/index=1 .git/refs/heads/main=1";
+    let default = PlanOptions::default();
+    let kept = |reason| (strings(&["remove f"]), strings(&[reason]));
+    assert_eq!(planned(now, base, before, &default), kept(".git Unknown"));
+    let committed = "f=1 .git/HEAD=1 .git/index=2 .git/objects/aa/blob=1 .git/refs/heads/main=2";
+    assert_eq!(planned(committed, base, before, &default), kept(".git Changed"));
+    let of_others = PlanOptions { others: vec![path(".git/index")], ..PlanOptions::default() };
+    assert_eq!(planned(base, base, before, &of_others), kept(".git Others"));
+    let (actions, kept) = planned(base, base, before, &default);
+    assert_eq!(kept, Vec::<String>::new());
+    assert!(actions.contains(&"remove .git/objects/aa/blob".to_owned()), "{actions:?}");
+    // A bare one, at any depth; and a directory that goes only when the one in it does.
+    let moved = |words: &str| words.replace(".git/", "d/r/");
+    let found = planned(&moved(now), &moved(base), "", &default);
+    assert_eq!(found, (strings(&["remove f"]), strings(&["d NotEmpty", "d/r Unknown"])));
+    assert!(
+        plan(&listing(&moved(now)), &listing(&moved(base)), &listing(""), &default).kept.iter().any(|k| k.repository)
+    );
+}
+
+#[test]
+fn a_part_of_a_git_repository_is_put_back_only_where_the_rest_is_right() {
+    let options = PlanOptions { within: vec![path(".git/config")], ..PlanOptions::default() };
+    let target = ".git/HEAD=1 .git/config=1";
+    let now = ".git/HEAD=1 .git/config=2";
+    assert_eq!(planned(now, now, target, &options), (strings(&["replace .git/config"]), strings(&[])));
+    let now = ".git/HEAD=2 .git/config=2 f=1";
+    assert_eq!(planned(now, now, target, &options), (strings(&[]), strings(&[".git Parted"])));
+    let whole = PlanOptions { within: vec![path(".git")], ..PlanOptions::default() };
+    let both = strings(&["replace .git/HEAD", "replace .git/config"]);
+    assert_eq!(planned(now, now, target, &whole), (both, strings(&[])));
+}
+
 type Model = BTreeMap<TreePath, Entry>;
 
 fn apply(model: &mut Model, action: &Action) {
@@ -200,8 +238,29 @@ fn apply(model: &mut Model, action: &Action) {
 }
 
 fn any_listing() -> impl Strategy<Value = Listing> {
-    let words = prop::collection::vec(prop::sample::select(vec!["a", "b", "d", "d/a", "d/b", "d/e", "d/e/f"]), 0..6);
-    (words, prop::collection::vec(0_u8..4, 6)).prop_map(|(names, bytes)| {
+    any_listing_of(vec!["a", "b", "d", "d/a", "d/b", "d/e", "d/e/f"])
+}
+
+fn any_listing_with_repositories() -> impl Strategy<Value = Listing> {
+    any_listing_of(vec![
+        "a",
+        "d",
+        "d/a",
+        "d/.git",
+        "d/.git/a",
+        "d/.git/b",
+        "d/.git/c/a",
+        "r/HEAD",
+        "r/objects/a",
+        "r/objects/b",
+        "r/refs/a",
+        "r/.git/a",
+    ])
+}
+
+fn any_listing_of(names: Vec<&'static str>) -> impl Strategy<Value = Listing> {
+    let (most, words) = (names.len(), prop::collection::vec(prop::sample::select(names), 0..10));
+    (words, prop::collection::vec(0_u8..3, most.max(10))).prop_map(|(names, bytes)| {
         let mut files: BTreeMap<&str, u8> = BTreeMap::new();
         for (name, byte) in names.into_iter().zip(bytes) {
             let clash =
@@ -239,6 +298,45 @@ proptest! {
                 prop_assert_eq!(after.get(path), Some(entry), "{} was lost", path);
             }
         }
+    }
+
+    #[test]
+    fn a_git_repository_is_never_split(
+        current in any_listing_with_repositories(),
+        base in any_listing_with_repositories(),
+        target in any_listing_with_repositories(),
+        others in prop::sample::subsequence(vec!["a", "d", "d/.git/b", "r/objects", "r/HEAD"], 0..3),
+        within in prop::sample::subsequence(vec!["a", "d", "d/.git/b", "d/.git/c", "r", "r/objects"], 0..3),
+        force: bool,
+        done in 0_usize..12,
+    ) {
+        let paths = |names: Vec<&str>| names.into_iter().map(path).collect::<Vec<_>>();
+        let options =
+            PlanOptions { force, others: paths(others), within: paths(within), ..PlanOptions::default() };
+        let found = plan(&current, &base, &target, &options);
+        let mut after = model(&current);
+        found.actions.iter().for_each(|action| apply(&mut after, action));
+        let all = [&current, &base, &target];
+        let is_there = |name: &str| all.iter().any(|listing| is_directory(listing.get(&path(name))));
+        let head = all.iter().any(|listing| listing.get(&path("r/HEAD")).is_some());
+        let root = if head && is_there("r/objects") && is_there("r/refs") { "r" } else { "r/.git" };
+        for unit in [path("d/.git"), path(root)] {
+            if !all.iter().any(|listing| is_directory(listing.get(&unit))) { continue }
+            let files = |model: &Model| -> Model {
+                model.iter().filter(|(path, entry)| path.is_within(&unit) && !is_directory(Some(entry)))
+                    .map(|(path, entry)| (path.clone(), entry.clone())).collect()
+            };
+            let (is, was, shall) = (files(&after), files(&model(&current)), files(&model(&target)));
+            prop_assert!(is == was || is == shall, "{unit} is {is:?}, was {was:?}, and shall be {shall:?}");
+            let listed: Vec<_> = found.kept.iter().filter(|kept| kept.path.is_within(&unit)).collect();
+            prop_assert!(listed.len() <= 1, "{unit} is listed several times: {listed:?}");
+            prop_assert!(listed.iter().all(|kept| kept.repository && kept.path == unit), "{listed:?}");
+        }
+        let mut half = model(&current);
+        found.actions.iter().take(done).for_each(|action| apply(&mut half, action));
+        let again = plan(&listed(&half), &base, &target, &options);
+        again.actions.iter().for_each(|action| apply(&mut half, action));
+        prop_assert_eq!(listed(&half), listed(&after));
     }
 
     #[test]
