@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return usage(with_place(error)),
+        Err(error) => return usage(&with_place(error)),
     };
     let surface = Surface::new(arguments.global);
     match futures_lite::future::block_on(arguments.command.run(&surface)) {
@@ -80,7 +80,7 @@ fn with_place(mut error: clap::Error) -> clap::Error {
 }
 
 /// Help and version are answers; anything else about the arguments is an `invalid` error.
-fn usage(error: clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), Usage::DisplayHelp | Usage::DisplayVersion);
     // The arguments could not be parsed, so this is all that can be known of them.
     let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
@@ -90,7 +90,7 @@ fn usage(error: clap::Error) -> ExitCode {
         let words: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
         let message = words.join(" ").trim_start_matches("error: ").to_owned();
         let mut failure = Error::invalid("usage", message);
-        if let Some(place) = unknown_command(&error).and_then(place_of) {
+        if let Some(place) = unknown_command(error).and_then(place_of) {
             failure = failure.hint(format!("`samite {place}` is meant, perhaps"));
         }
         let failure = failure.hint("`--help` shows what can be written");
