@@ -24,7 +24,8 @@ mod tree;
 
 pub use cache::CacheState;
 pub use collect::{
-    Beginning, CollectOptions, Collected, OnDamage, Preview, Root, begin_collection, check_blocks, collect, preview, reachable,
+    Beginning, CollectOptions, Collected, OnDamage, Preview, Root, begin_collection, check_blocks, collect, preview,
+    reachable,
 };
 pub use output::INLINE_LIMIT;
 pub use payload::{StoredPayload, read_payload, store_payload};
