@@ -56,6 +56,8 @@ kinds! {
     STEP_EVIDENCE = 21, "step_evidence";
     /// Steps that were open at a fork point are in doubt in the child.
     STEPS_INHERITED = 22, "steps_inherited";
+    /// The caller of a step that was settled as happened in its absence has been told.
+    STEP_SEEN = 23, "step_seen";
     /// A workspace's tree: this position is a checkpoint.
     TREE = 32, "tree";
     /// A workspace was attached to a branch.

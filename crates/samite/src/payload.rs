@@ -164,12 +164,26 @@ pub struct StepEnded<O = Value> {
     pub kind: OutcomeKind,
     /// What came of it.
     pub output: O,
+    /// The step for whose sake the call was not run, when it was not: it may be the same act in other words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
     /// How long it took, in nanoseconds, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
     /// The entry that holds the result, in an imported log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
+}
+
+/// The step for whose sake a call was not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRun {
+    /// Its key.
+    pub key: String,
+    /// The entry that started it.
+    pub step: EntryId,
+    /// Where that entry is.
+    pub start: Position,
 }
 
 /// Who settled a doubt.
@@ -204,6 +218,19 @@ pub struct StepSettled {
     /// What a person wants to say about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Whether its caller was not there: the next new call on the same tool or resource may then be this step in other
+    /// words.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen: bool,
+}
+
+/// `step_seen`: the caller of a step that was settled as happened in its absence has been told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepSeen {
+    /// The entry that started it.
+    pub step: EntryId,
+    /// Where that entry is.
+    pub start: Position,
 }
 
 /// `steps_inherited`: the steps that were open at a fork point are in doubt in the child.
@@ -211,6 +238,9 @@ pub struct StepSettled {
 pub struct StepsInherited {
     /// The entries that started them, and where those are.
     pub steps: Vec<(EntryId, Position)>,
+    /// Of the steps that had been settled as happened by then, those whose callers had not been told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<(EntryId, Position)>,
 }
 
 /// `tree`: this position is a checkpoint.

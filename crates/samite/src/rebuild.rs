@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::log::Entry;
-use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
+use crate::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
 use samite_model::{EntryId, EntryKind, Error, JournalId, Position, Result};
@@ -96,14 +96,19 @@ impl Core {
                 views::step_started(entry.header.id, entry.header.epoch, payload.attempt, &hashes)
             }
             K::STEPS_INHERITED => {
-                let mut open = Vec::new();
-                for (_, start) in entry.json::<StepsInherited>()?.steps {
+                let inherited: StepsInherited = entry.json()?;
+                let (mut open, mut unseen) = (Vec::new(), Vec::new());
+                for (_, start) in inherited.steps {
                     let step = self.open_step(journal, &self.entry_at(start).await?)?;
                     steps.insert(step.id, step.clone());
                     open.push(step);
                 }
-                views::steps_inherited(&open)
+                for (_, start) in inherited.unseen {
+                    unseen.push(self.open_step(journal, &self.entry_at(start).await?)?);
+                }
+                views::steps_inherited(&open, &unseen)
             }
+            K::STEP_SEEN => views::step_seen(&entry.json::<StepSeen>()?),
             K::STEP_COMPLETED | K::STEP_FAILED => {
                 let ended: StepEnded = entry.json()?;
                 views::step_ended(&self.step_of(journal, steps, ended.step, ended.start).await?, &ended)

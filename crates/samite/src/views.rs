@@ -2,13 +2,14 @@
 //! rebuild.
 
 use crate::payload::{
-    BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSettled,
-    StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
+    BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSeen,
+    StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
 use samite_model::{EntryId, Error, JournalId, Position, Pseudonym, Result};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Row kinds. Codes are permanent.
 pub(crate) mod row {
@@ -42,6 +43,8 @@ pub(crate) mod register {
     pub(crate) const LIFETIME: u16 = 3;
     /// A branch that was deleted; hash = branch id.
     pub(crate) const DELETED: u16 = 5;
+    /// A step that was settled as happened in the absence of its caller; hash = id of its started entry.
+    pub(crate) const UNSEEN_STEP: u16 = 6;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
 }
@@ -210,6 +213,33 @@ impl OpenStep {
     }
 }
 
+/// What the registers of a branch say of steps, as they were read.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    /// The version of the registers, which a guard compares.
+    pub(crate) version: u64,
+    /// Those without an outcome, in the order of their start.
+    pub(crate) open: Arc<Vec<OpenStep>>,
+    /// Those that were settled as happened in the absence of their callers, in the order of their start.
+    pub(crate) unseen: Arc<Vec<OpenStep>>,
+}
+
+impl Steps {
+    /// Reads them from the registers of a branch.
+    pub(crate) fn decode(branch: JournalId, version: u64, registers: &[Register]) -> Result<Self> {
+        let of = |kind: u16| -> Result<Arc<Vec<OpenStep>>> {
+            let mut steps: Vec<OpenStep> = registers
+                .iter()
+                .filter(|register| register.kind == kind)
+                .map(|register| OpenStep::decode(branch, register))
+                .collect::<Result<_>>()?;
+            steps.sort_by_key(|step| step.start.seq);
+            Ok(Arc::new(steps))
+        };
+        Ok(Self { version, open: of(register::OPEN_STEP)?, unseen: of(register::UNSEEN_STEP)? })
+    }
+}
+
 /// The hashes of a step about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepHashes {
@@ -286,7 +316,12 @@ pub(crate) fn step_ended<O>(open: &OpenStep, ended: &StepEnded<O>) -> Projection
         OutcomeKind::Failed => State::Failed,
         OutcomeKind::FailedRetryable => State::FailedRetryable,
     };
-    step_closed(open, state)
+    let closed = step_closed(open, state);
+    match &ended.not_run {
+        // Who made this call is told of the other step.
+        Some(other) => closed.clear(register::UNSEEN_STEP, *other.step.as_bytes()),
+        None => closed,
+    }
 }
 
 /// A settled doubt; `abandoned` when a person gave the step up.
@@ -296,7 +331,16 @@ pub(crate) fn step_settled(open: &OpenStep, settled: &StepSettled, abandoned: bo
         (false, true) => State::Completed,
         (false, false) => State::FailedRetryable,
     };
-    step_closed(open, state)
+    let closed = step_closed(open, state);
+    if settled.unseen && state == State::Completed && open.blocks {
+        return closed.set(register::UNSEEN_STEP, *open.id.as_bytes(), open.encode(true));
+    }
+    closed
+}
+
+/// The caller of a settled step has been told.
+pub(crate) fn step_seen(seen: &StepSeen) -> Projection {
+    Projection::default().clear(register::UNSEEN_STEP, *seen.step.as_bytes())
 }
 
 fn step_closed(open: &OpenStep, state: State) -> Projection {
@@ -304,16 +348,20 @@ fn step_closed(open: &OpenStep, state: State) -> Projection {
     Projection::default().row(row::STEP, open.key, row.encode()).clear(register::OPEN_STEP, *open.id.as_bytes())
 }
 
-/// Steps that a fork inherits open: in doubt in the child.
-pub(crate) fn steps_inherited(open: &[OpenStep]) -> Projection {
-    open.iter().fold(Projection::default(), |projection, step| {
-        projection.set(register::OPEN_STEP, *step.id.as_bytes(), step.encode(true))
-    })
+/// Steps that a fork inherits open, which are in doubt in the child, and those that were settled in the absence of their
+/// callers.
+pub(crate) fn steps_inherited(open: &[OpenStep], unseen: &[OpenStep]) -> Projection {
+    let open = open.iter().map(|step| (register::OPEN_STEP, step));
+    open.chain(unseen.iter().map(|step| (register::UNSEEN_STEP, step)))
+        .fold(Projection::default(), |projection, (kind, step)| {
+            projection.set(kind, *step.id.as_bytes(), step.encode(true))
+        })
 }
 
 /// What the inherited entry lists.
-pub(crate) fn inherited_payload(open: &[OpenStep]) -> StepsInherited {
-    StepsInherited { steps: open.iter().map(|step| (step.id, step.start)).collect() }
+pub(crate) fn inherited_payload(open: &[OpenStep], unseen: &[OpenStep]) -> StepsInherited {
+    let listed = |steps: &[OpenStep]| steps.iter().map(|step| (step.id, step.start)).collect();
+    StepsInherited { steps: listed(open), unseen: listed(unseen) }
 }
 
 /// An outcome of a fenced writer.

@@ -7,7 +7,7 @@ use crate::core::{Author, Core, Draft};
 use crate::log::{ReadOptions, Reader};
 use crate::payload::Event;
 use crate::step::Starts;
-use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
+use crate::views::{self, IndexHash, OpenStep, Projection, Steps, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
 use samite_model::tree::Change;
@@ -88,7 +88,7 @@ pub struct Writer {
 struct State {
     expires: i64,
     /// A copy of the branch's registers; a guard on its version makes it safe to use.
-    open: Option<(u64, Arc<Vec<OpenStep>>)>,
+    steps: Option<Steps>,
     /// Starts whose commit was not acknowledged, by the hash of their key.
     uncertain: HashMap<[u8; 16], EntryId>,
     /// The starts that this very object asked for.
@@ -143,7 +143,7 @@ impl Client {
             previous,
             state: Mutex::new(State {
                 expires,
-                open: None,
+                steps: None,
                 uncertain: HashMap::new(),
                 assessed: HashMap::new(),
                 started: Starts::default(),
@@ -251,22 +251,27 @@ impl Writer {
         self.client.author(self.epoch)
     }
 
-    /// The branch's open steps with the version that guards them; `fresh` reads them again.
-    pub(crate) async fn open_steps(&self, fresh: bool) -> Result<(u64, Arc<Vec<OpenStep>>)> {
-        let known = if fresh { None } else { self.locked().open.clone() };
-        if let Some(open) = known {
-            return Ok(open);
+    /// What the branch's registers say of steps; `fresh` reads them again.
+    pub(crate) async fn known_steps(&self, fresh: bool) -> Result<Steps> {
+        let known = if fresh { None } else { self.locked().steps.clone() };
+        if let Some(steps) = known {
+            return Ok(steps);
         }
         let (version, registers) = self.core().0.ledger.registers(self.branch).await?;
-        let mut open: Vec<OpenStep> = registers
-            .iter()
-            .filter(|entry| entry.kind == register::OPEN_STEP)
-            .map(|entry| OpenStep::decode(self.branch, entry))
-            .collect::<Result<_>>()?;
-        open.sort_by_key(|step| step.start.seq);
-        let known = (version, Arc::new(open));
-        self.locked().open = Some(known.clone());
+        let known = Steps::decode(self.branch, version, &registers)?;
+        self.locked().steps = Some(known.clone());
         Ok(known)
+    }
+
+    /// The branch's open steps with the version that guards them; `fresh` reads them again.
+    pub(crate) async fn open_steps(&self, fresh: bool) -> Result<(u64, Arc<Vec<OpenStep>>)> {
+        let steps = self.known_steps(fresh).await?;
+        Ok((steps.version, steps.open))
+    }
+
+    /// The copy of the branch's registers is not what they are any more.
+    pub(crate) fn forget_steps(&self) {
+        self.locked().steps = None;
     }
 
     pub(crate) fn take_uncertain(&self, key: &[u8; 16]) -> Option<EntryId> {
@@ -332,10 +337,10 @@ impl Writer {
         if let Some(step) = ended {
             state.started.end(step);
         }
-        let Some((known, open)) = state.open.as_mut().filter(|(known, _)| *known == version) else { return };
+        let Some(known) = state.steps.as_mut().filter(|known| known.version == version) else { return };
         // A wrong version would do no harm, but cost a refused commit and a read.
-        *known += changes;
-        let open = Arc::make_mut(open);
+        known.version += changes;
+        let open = Arc::make_mut(&mut known.open);
         open.retain(|step| ended != Some(step.id));
         open.extend(started);
     }

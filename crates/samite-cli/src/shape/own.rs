@@ -2,7 +2,7 @@
 
 use crate::printer::words::{bytes, count, duration};
 use samite::Entry;
-use samite::payload::{StepEnded, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached};
+use samite::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached};
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Position};
 use serde_json::Value;
@@ -23,7 +23,15 @@ impl Keys {
             EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED | EntryKind::STEP_EVIDENCE => {
                 let ended: StepEnded = entry.json().ok()?;
                 let took = ended.duration.map(duration).unwrap_or_default();
-                join(&[self.key(ended.step, ended.start), outcome(ended.kind), output(&ended.output), took])
+                let key = self.key(ended.step, ended.start);
+                match &ended.not_run {
+                    Some(other) => join(&[key, format!("not run, it may be {}", short(&other.key))]),
+                    None => join(&[key, outcome(ended.kind), output(&ended.output), took]),
+                }
+            }
+            EntryKind::STEP_SEEN => {
+                let seen: StepSeen = entry.json().ok()?;
+                join(&[self.key(seen.step, seen.start), "its caller has been told".to_owned()])
             }
             EntryKind::STEP_RESOLVED | EntryKind::STEP_ABANDONED => {
                 let settled: StepSettled = entry.json().ok()?;

@@ -4,7 +4,7 @@ use super::PositionShape;
 use crate::printer::words::{duration, rfc3339, time};
 use crate::printer::{Column, Table};
 use samite::StepRecord;
-use samite::payload::SettledBy;
+use samite::payload::{NotRun, SettledBy};
 use samite_model::step::{Effect, OutcomeKind, Probe, State};
 use serde::Serialize;
 use serde_json::Value;
@@ -36,11 +36,29 @@ pub(crate) struct StepShape {
 pub(crate) struct OutcomeShape {
     pub(crate) kind: OutcomeKind,
     pub(crate) output: Value,
+    /// The step that a call may be which was not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) may_be: Option<MayBeShape>,
     #[serde(flatten)]
     pub(crate) position: PositionShape,
     pub(crate) settled_by: Option<SettledBy>,
     pub(crate) abandoned: bool,
     pub(crate) duration_ns: Option<u64>,
+}
+
+/// The step for whose sake a call was not run.
+#[derive(Debug, Serialize)]
+pub(crate) struct MayBeShape {
+    pub(crate) id: String,
+    pub(crate) key: String,
+    #[serde(flatten)]
+    pub(crate) start: PositionShape,
+}
+
+impl MayBeShape {
+    fn new(other: &NotRun) -> Self {
+        Self { id: other.step.to_string(), key: other.key.clone(), start: other.start.into() }
+    }
 }
 
 impl OutcomeShape {
@@ -49,6 +67,7 @@ impl OutcomeShape {
         Self {
             kind: outcome.kind,
             output: outcome.output.clone(),
+            may_be: outcome.not_run.as_ref().map(MayBeShape::new),
             position: outcome.position.into(),
             settled_by: outcome.settled,
             abandoned: outcome.abandoned,
@@ -81,7 +100,7 @@ impl StepShape {
 
     /// Where it stands, in words.
     pub(crate) fn state(&self) -> &'static str {
-        let not_run = self.outcome.as_ref().is_some_and(|outcome| outcome.output.get("not_run").is_some());
+        let not_run = self.outcome.as_ref().is_some_and(|outcome| outcome.may_be.is_some());
         match self.state {
             State::Failed if not_run => "not run",
             State::Absent => "absent",

@@ -31,6 +31,7 @@ mod report;
 mod restore;
 mod run;
 mod sample;
+mod script;
 mod shells;
 mod step;
 mod tree;

@@ -11,6 +11,7 @@ use crate::rebuild::Rebuild;
 use crate::report::Report;
 use crate::restore::{Kind, OnTrees};
 use crate::sample::{pairwise, shuffled};
+use crate::script::Script;
 use crate::step::Step;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -36,6 +37,7 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     for writer in [WriterIs::Command, WriterIs::Named, WriterIs::Living] {
         all.extend(World::ALL.map(|world| Arc::new(Step(world, writer)) as Arc<dyn Scenario>));
     }
+    all.extend(Script::ALL.map(|script| Arc::new(script) as Arc<dyn Scenario>));
     let appends = [Append::Short, Append::Large, Append::Checkpointing, Append::Ten, Append::FirstUse];
     all.extend(appends.map(|append| Arc::new(append) as Arc<dyn Scenario>));
     let kinds = [Kind::Checkpoint, Kind::Restore, Kind::RecoverRestore, Kind::Rewind, Kind::Fork];

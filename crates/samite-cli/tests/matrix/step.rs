@@ -24,13 +24,14 @@ impl Step {
         arguments
     }
 
-    /// Brings the step to its end as a harness does: what the log has is not asked for again.
+    /// Brings the step to its end as a harness does. A model is asked again where the log has no answer for it: a result that
+    /// the step's own call recorded is one, and what a recovery or a person found out afterwards is not.
     fn finish(&self, place: &Place, session: &str, call: Call, asks: &mut usize) -> Value {
         let arguments = self.call(place, session, WORDS[usize::from(call.is_reworded())]);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         for _ in 0..600 {
             if call.is_reworded()
-                && let Some(done) = completed(place, session)
+                && let Some(done) = completed(place, session).filter(|done| done["settled_by"].is_null())
             {
                 return done;
             }

@@ -260,6 +260,7 @@ fn doubts(page: &Page, place: &Place, id: &str) {
     let did = place.json(&again);
     assert_eq!(did.status, 9, "{did:?}");
     page.answered(&again, &did.out);
+    run(&["step", "list", id]);
     run(&["recover", id]);
     run(&["step", "resolve", id, "mail", "--happened"]);
     run(&["step", "resolve", id, "look", "--did-not"]);

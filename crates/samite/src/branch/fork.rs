@@ -5,7 +5,7 @@ use super::{DEFAULT_TREES_KEPT, ForkReport};
 use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSettled, WorkspaceAttached};
+use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSeen, StepSettled, WorkspaceAttached};
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use crate::writer::is_collected;
@@ -75,7 +75,7 @@ impl Client {
         let state = self.branch_state(session, from).await?;
         let head = state.head;
         let at = self.position_on(&state, seq.unwrap_or(head)).await?;
-        let open = self.open_at(at, (at.journal == from).then_some(&state)).await?;
+        let steps = self.steps_at(at, (at.journal == from).then_some(&state)).await?;
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
         let rewind = options.reason == ForkReason::Rewind;
@@ -91,7 +91,7 @@ impl Client {
         let author = self.author(0);
         let family = self.core.hasher(self.subject.pseudonym, session);
         // Read before anything is done: what cannot be read then does not hide that the fork is there.
-        let in_doubt = self.step_records(&open).await?;
+        let in_doubt = self.step_records(&steps.open).await?;
         let mut stored = 0;
         for round in 0..ROUNDS {
             let mut required = vec![Guard::Open { journal: at.journal }];
@@ -120,7 +120,7 @@ impl Client {
                 .into_iter()
                 .map(|draft| self.core.seal(control.id, &author, draft))
                 .collect::<Result<Vec<_>>>()?;
-            let first = self.first_entries(session, branch, &open, step)?;
+            let first = self.first_entries(session, branch, &steps, step)?;
             let journal = NewJournal {
                 id: branch,
                 family: session,
@@ -199,13 +199,13 @@ impl Client {
         &self,
         session: SessionId,
         branch: BranchId,
-        open: &[OpenStep],
+        StepsAt { open, unseen }: &StepsAt,
         step: Option<&NewStep>,
     ) -> Result<Vec<Draft>> {
         let mut first = Vec::new();
-        if !open.is_empty() {
-            let views = views::steps_inherited(open);
-            first.push(self.core.draft(EntryKind::STEPS_INHERITED, &views::inherited_payload(open), views)?);
+        if !open.is_empty() || !unseen.is_empty() {
+            let views = views::steps_inherited(open, unseen);
+            first.push(self.core.draft(EntryKind::STEPS_INHERITED, &views::inherited_payload(open, unseen), views)?);
         }
         if let Some(step) = step {
             let family = self.core.hasher(self.subject.pseudonym, session);
@@ -265,9 +265,9 @@ impl Client {
         self.core.0.ledger.commit(commit).await.map(|_| ())
     }
 
-    /// The steps that were open at a position: those open now that started by then, and those that ended later.
-    /// `known` is what was read of the journal before.
-    async fn open_at(&self, at: Position, known: Option<&JournalState>) -> Result<Vec<OpenStep>> {
+    /// The steps that were open at a position: those open now that started by then, and those that ended later. And the
+    /// settled ones whose callers had not been told by then. `known` is what was read of the journal before.
+    async fn steps_at(&self, at: Position, known: Option<&JournalState>) -> Result<StepsAt> {
         let (version, registers) = self.core.0.ledger.registers(at.journal).await?;
         // The head is read after the registers, unless none of them changed since it was: a step that ends in between
         // is then in both, and not in neither.
@@ -275,11 +275,12 @@ impl Client {
             Some(known) if known.registers == version => known.clone(),
             _ => self.core.journal(at.journal).await?,
         };
-        let mut open: Vec<OpenStep> = Vec::new();
-        for entry in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
-            let step = OpenStep::decode(at.journal, entry)?;
-            if entry.seq <= at.seq {
-                open.push(step);
+        let (mut open, mut unseen): (Vec<OpenStep>, Vec<OpenStep>) = (Vec::new(), Vec::new());
+        for entry in registers.iter().filter(|entry| entry.seq <= at.seq) {
+            match entry.kind {
+                register::OPEN_STEP => open.push(OpenStep::decode(at.journal, entry)?),
+                register::UNSEEN_STEP => unseen.push(OpenStep::decode(at.journal, entry)?),
+                _ => {}
             }
         }
         if state.head > at.seq {
@@ -290,6 +291,7 @@ impl Client {
                     EntryKind::STEP_FAILED,
                     EntryKind::STEP_RESOLVED,
                     EntryKind::STEP_ABANDONED,
+                    EntryKind::STEP_SEEN,
                 ],
                 ..ReadOptions::default()
             };
@@ -301,20 +303,44 @@ impl Client {
                     break;
                 }
                 for entry in page {
-                    let start = match entry.header.kind {
-                        EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => entry.json::<StepEnded>()?.start,
-                        _ => entry.json::<StepSettled>()?.start,
+                    let (ended, told) = match entry.header.kind {
+                        EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => {
+                            let ended: StepEnded = entry.json()?;
+                            (Some(ended.start), ended.not_run.map(|other| other.start))
+                        }
+                        EntryKind::STEP_SEEN => (None, Some(entry.json::<StepSeen>()?.start)),
+                        _ => (Some(entry.json::<StepSettled>()?.start), None),
                     };
-                    if start.journal != at.journal || start.seq <= at.seq {
+                    let by_then = |start: &Position| start.journal != at.journal || start.seq <= at.seq;
+                    if let Some(start) = ended.filter(by_then) {
                         let step = self.core.open_step(&state, &self.core.entry_at(start).await?)?;
                         if open.iter().all(|known| known.id != step.id) {
                             open.push(step);
                         }
                     }
+                    if let Some(start) = told.filter(by_then) {
+                        let step = self.core.open_step(&state, &self.core.entry_at(start).await?)?;
+                        if self.was_unseen(&step, at).await? && unseen.iter().all(|known| known.id != step.id) {
+                            unseen.push(step);
+                        }
+                    }
                 }
             }
         }
-        Ok(open)
+        Ok(StepsAt { open, unseen })
+    }
+
+    /// Whether a step had been settled by a position in the absence of its caller, who was told later.
+    async fn was_unseen(&self, step: &OpenStep, at: Position) -> Result<bool> {
+        let query = RowQuery { at, kind: row::STEP, hashes: vec![step.key], limit: 1 };
+        let found = self.core.0.ledger.rows(query).await?;
+        let Some(last) = found.first() else { return Ok(false) };
+        let entry = self.core.entry_at(last.position).await?;
+        if entry.header.kind != EntryKind::STEP_RESOLVED {
+            return Ok(false);
+        }
+        let settled: StepSettled = entry.json()?;
+        Ok(settled.step == step.id && settled.unseen)
     }
 
     /// Open steps as the fork has them: in doubt.
@@ -334,6 +360,12 @@ impl Client {
         }
         Ok(records)
     }
+}
+
+/// What a fork inherits of steps.
+struct StepsAt {
+    open: Vec<OpenStep>,
+    unseen: Vec<OpenStep>,
 }
 
 fn other_fork(first: BranchId) -> Error {

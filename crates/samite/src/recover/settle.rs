@@ -2,7 +2,7 @@
 
 use super::assess::forget_life;
 use super::{Assessment, Site};
-use crate::step::{Outcome, Refused, Settled};
+use crate::step::{Beside, Outcome, Refused, Settled};
 use crate::workspace::{RESTORE, Taken};
 use crate::writer::Writer;
 use samite_model::recovery::Decision;
@@ -30,7 +30,8 @@ pub struct Settlement {
 
 impl Writer {
     /// Carries out what was decided about a step in doubt: records that it happened, or puts the workspace back and
-    /// lets it run again. A step that only its own key may run again stays in doubt.
+    /// lets it run again. A step that only its own key may run again stays in doubt. Where no call brought the doubt up and
+    /// it happened, the first new call on the same tool or resource may be the same act, and is not run ([`Writer::begin`]).
     ///
     /// # Errors
     /// As [`Writer::resolve`]; `conflict` when the workspace changed since it was assessed.
@@ -59,11 +60,19 @@ impl Writer {
         match assessment.decision {
             Decision::Completed => {
                 let resolution = assessment.happened();
-                let position = self.resolve_beside(step.id, &resolution, None, refused).await?;
+                // A restore is nobody's call.
+                let unseen = !assessment.doubt.by_call && step.started.tool != RESTORE;
+                let more = Beside { refused, unseen, tree: None };
+                let position = self.resolve_beside(step.id, &resolution, more).await?;
+                if let Some(refused) = refused {
+                    // Another process may have settled it first, and known nothing of this call.
+                    self.refuse(refused).await?;
+                }
                 let Settled::Happened(output) = resolution.what else { return Ok(settlement) };
                 settlement.outcome = Some(Outcome {
                     kind: OutcomeKind::Completed,
                     output,
+                    not_run: None,
                     position,
                     settled: Some(resolution.by),
                     abandoned: false,
@@ -76,6 +85,7 @@ impl Writer {
                 settlement.outcome = Some(Outcome {
                     kind: OutcomeKind::Completed,
                     output,
+                    not_run: None,
                     position,
                     settled: Some(resolution.by),
                     abandoned: false,
@@ -93,7 +103,9 @@ impl Writer {
                 // What is there now is as much the session's doing as the tree that it was put back to.
                 let label = format!("after putting back step {}", step.started.key);
                 let did_not = assessment.did_not();
-                let record = async |tree: Option<&Taken>| self.resolve_beside(step.id, &did_not, tree, None).await;
+                let record = async |tree: Option<&Taken>| {
+                    self.resolve_beside(step.id, &did_not, Beside { tree, ..Beside::default() }).await
+                };
                 self.with_tree(label, step.started.tree, record).await?;
             }
             Decision::Probe | Decision::Wait { .. } | Decision::Busy | Decision::Ask { .. } => {

@@ -9,9 +9,10 @@ pub use output::{Captured, CommandOutput};
 pub use tool::tool_of;
 
 use crate::client::Client;
+use crate::payload::NotRun;
 use crate::probe;
 use crate::recover::{Assessment, Settlement, Site, forget_life, process_value};
-use crate::step::{Begin, Completion, NewStep, Outcome, Refused, StepHandle, StepRecord, refused_for};
+use crate::step::{Begin, Completion, NewStep, Outcome, Refused, StepHandle, StepRecord, is_known};
 use crate::writer::{NewEvent, Writer, WriterOptions};
 use data_encoding::BASE64;
 use interrupt::Signalled;
@@ -154,8 +155,8 @@ impl Writer {
                     continue;
                 }
                 (Begin::Replay(outcome), _) => {
-                    return match refused_for(&outcome) {
-                        Some(other) => self.other(other.to_owned(), outcome).await,
+                    return match &outcome.not_run {
+                        Some(other) => self.other(other.key.clone(), outcome).await,
                         None => Ok(Ran::Ended { outcome, replayed: true, settled }),
                     };
                 }
@@ -168,13 +169,20 @@ impl Writer {
                 return Ok(Ran::Interrupted(Box::new(Interrupted { key, signal, begun: false, outcome: None })));
             }
             let assessment = self.assess(&doubt, site).await?;
-            let refused = (!doubt.same_key && !run.anyway && self.refusal(&asked.key).await?.is_none())
+            let is_recorded = |known: NotRun| known.step == doubt.step.id;
+            let refused = (!doubt.same_key && !run.anyway && !self.refusal(&asked.key).await?.is_some_and(is_recorded))
                 .then(|| Refused::new(asked.clone(), &doubt.step));
-            let settlement = self.settle_refusing(&assessment, site, refused.as_ref()).await?;
+            let settlement = match self.settle_refusing(&assessment, site, refused.as_ref()).await {
+                Err(error) if is_past(&error) => {
+                    self.refuse_late(refused.as_ref()).await?;
+                    continue;
+                }
+                settlement => settlement?,
+            };
             if !settlement.decided {
                 // Whoever decides may say that it happened.
-                if let Some(refused) = &refused {
-                    self.refuse(refused).await?;
+                if !self.refuse_late(refused.as_ref()).await? {
+                    continue;
                 }
                 return Ok(Ran::InDoubt(Box::new(assessment)));
             }
@@ -183,15 +191,16 @@ impl Writer {
                 let again = self.run_again_supervised(&assessment, run, site, refused.as_ref(), &signalled).await?;
                 let settlement = Some(Box::new(settlement));
                 match again {
-                    None => return Ok(Ran::InDoubt(Box::new(assessment))),
-                    Some(Carried::Interrupted(interrupted)) => return Ok(Ran::Interrupted(interrupted)),
-                    Some(Carried::Ended(outcome)) if doubt.same_key => {
+                    Again::NotKnown => return Ok(Ran::InDoubt(Box::new(assessment))),
+                    Again::Past => signalled.end(),
+                    Again::Carried(Carried::Interrupted(interrupted)) => return Ok(Ran::Interrupted(interrupted)),
+                    Again::Carried(Carried::Ended(outcome)) if doubt.same_key => {
                         return Ok(Ran::Ended { outcome, replayed: false, settled: settlement });
                     }
-                    Some(Carried::Ended(outcome)) if !run.anyway => {
+                    Again::Carried(Carried::Ended(outcome)) if !run.anyway => {
                         return Ok(Ran::Other { key: doubt.step.started.key.clone(), settlement, outcome });
                     }
-                    Some(Carried::Ended(_)) => {
+                    Again::Carried(Carried::Ended(_)) => {
                         signalled.end();
                         settled = settlement;
                     }
@@ -207,12 +216,25 @@ impl Writer {
         Err(Error::conflict("steps_contended", "doubts keep appearing").hint("run `samite recover SESSION`"))
     }
 
+    /// Records a refusal after another process settled the doubt, or before a person does. False when the call itself has
+    /// an outcome or runs, which is then its answer.
+    async fn refuse_late(&self, refused: Option<&Refused>) -> Result<bool> {
+        let Some(refused) = refused else { return Ok(true) };
+        match self.refuse(refused).await {
+            Err(error) if is_known(&error) => Ok(false),
+            refused => refused.map(|()| true),
+        }
+    }
+
     /// The answer to a call that was refused before: where the step stands that it may be.
     async fn other(&self, key: String, refused: Outcome) -> Result<Ran> {
+        let hashes = self.hashes("step-key", key.as_bytes())?;
         let outcome = self.outcome_of_key(&key).await?;
-        if outcome.is_none() {
+        if outcome.is_some() {
+            // Its caller is told now, in other words.
+            self.see(|step| hashes.contains(&step.key)).await?;
+        } else {
             let (_, open) = self.open_steps(true).await?;
-            let hashes = self.hashes("step-key", key.as_bytes())?;
             if let Some(step) = open.iter().find(|step| hashes.contains(&step.key)) {
                 return Ok(Ran::Busy(Box::new(self.record(step.start, State::Started).await?)));
             }
@@ -237,8 +259,8 @@ impl Writer {
         }) {
             again = outcome.kind == OutcomeKind::Failed
                 && !outcome.abandoned
-                && match refused_for(&outcome) {
-                    Some(other) => run.anyway || self.did_not_happen(other).await?,
+                && match &outcome.not_run {
+                    Some(other) => run.anyway || self.did_not_happen(&other.key).await?,
                     None => run.retry,
                 };
             if !again {
@@ -257,7 +279,7 @@ impl Writer {
         samite_host::kill_point("step.before_begin");
         // Once its start is durable, what ends this process would leave it in doubt although nothing ran.
         signalled.begin(run.on_start.as_ref());
-        let begun = if again { self.begin_again(step).await } else { self.begin(step).await };
+        let begun = self.begin_as(step, again, run.anyway).await;
         if !matches!(begun, Ok(Begin::Run(_))) {
             signalled.end();
         }
@@ -406,7 +428,7 @@ impl Writer {
         Ok(Some(self.append(event).await?.position.seq))
     }
 
-    /// Runs a step in doubt again under its own key and command. None when its command is not known here.
+    /// Runs a step in doubt again under its own key and command.
     async fn run_again_supervised(
         &self,
         assessment: &Assessment,
@@ -414,13 +436,19 @@ impl Writer {
         site: &Site,
         refused: Option<&Refused>,
         signalled: &Signalled,
-    ) -> Result<Option<Carried>> {
+    ) -> Result<Again> {
         let step = &assessment.doubt.step;
-        let Some((argv, directory)) = argv_of(&step.started.input) else { return Ok(None) };
+        let Some((argv, directory)) = argv_of(&step.started.input) else { return Ok(Again::NotKnown) };
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
         signalled.begin(run.on_start.as_ref());
-        let handle = self.run_again_beside(step.id, &assessment.did_not(), None, process, refused).await?;
+        let handle = match self.run_again_beside(step.id, &assessment.did_not(), None, process, refused).await {
+            Err(error) if is_past(&error) => {
+                self.refuse_late(refused).await?;
+                return Ok(Again::Past);
+            }
+            handle => handle?,
+        };
         let again = NewStep {
             effect: step.started.effect.clone(),
             tree: step.started.tree,
@@ -428,8 +456,23 @@ impl Writer {
         };
         // The attempt in doubt is settled; the new one gives signs of its own.
         forget_life(step, site);
-        self.carry_out(&handle, &again, (supervised, life), run, site, signalled).await.map(Some)
+        self.carry_out(&handle, &again, (supervised, life), run, site, signalled).await.map(Again::Carried)
     }
+}
+
+/// Whether a doubt could not be settled because another process was quicker, or the call itself began meanwhile.
+fn is_past(error: &Error) -> bool {
+    error.code() == "not_in_doubt" || is_known(error)
+}
+
+/// What came of running a step in doubt again.
+enum Again {
+    /// Its command is not known here.
+    NotKnown,
+    /// It is not in doubt any more.
+    Past,
+    /// It was let go.
+    Carried(Carried),
 }
 
 /// How a command that was let go came to its end.
@@ -441,7 +484,7 @@ enum Carried {
 /// An outcome as it was recorded.
 fn ended(completion: Completion, position: Position) -> Outcome {
     let Completion { kind, output, duration, .. } = completion;
-    Outcome { kind, output, position, settled: None, abandoned: false, duration }
+    Outcome { kind, output, not_run: None, position, settled: None, abandoned: false, duration }
 }
 
 /// How a command's end counts. None when it is not known.

@@ -1,12 +1,12 @@
 //! Beginning a step: run it, replay it, or say why not.
 
-use super::refused::Refused;
+use super::refused::{Refused, is_known};
 use super::standing::Standing;
 use super::{Begin, Completion, InDoubt, NewStep, Outcome, StepHandle, StepRecord, outcome_of};
 use crate::core::Draft;
 use crate::payload::{StepEnded, StepSettled, StepStarted};
 use crate::recover::own_process_value;
-use crate::views::{self, OpenStep, StepHashes, StepRow, register, row};
+use crate::views::{self, OpenStep, StepHashes, StepRow, Steps, register, row};
 use crate::workspace::RESTORE;
 use crate::writer::Writer;
 use samite_ledger::{Commit, Guard, Row};
@@ -25,27 +25,61 @@ struct Plan<'a> {
     id: EntryId,
     hashes: StepHashes,
     keys: Vec<[u8; 16]>,
-    /// Whether it runs again although it failed for good.
+    /// Whether it runs again although it failed for good, or was not run.
     again: bool,
+    /// Whether it is another act than those that were settled in the absence of their callers.
+    anyway: bool,
+}
+
+/// What stands in the way of a step that is about to start.
+enum Blocked {
+    /// This is the answer.
+    Answer(Begin),
+    /// A step that was settled as happened in the absence of its caller: it may be that one in other words.
+    MayBe(Box<OpenStep>),
+}
+
+/// What a key's own row says when something else stands in its way.
+enum Own {
+    /// The key is new: it was never asked for, or was not run and now may.
+    New,
+    /// It is open, or may run again.
+    Known,
+    /// It ended.
+    Ended(Row),
+    /// It was not run because of the step with this key.
+    NotRun(Vec<[u8; 16]>),
 }
 
 impl Writer {
-    /// Begins a step. When this returns [`Begin::Run`], its start is durable.
+    /// Begins a step. When this returns [`Begin::Run`], its start is durable. A key that has an outcome is replayed, whatever
+    /// else is in doubt.
+    ///
+    /// A step that was settled as happened while nobody made its call ([`Client::recover`](crate::Client::recover),
+    /// [`Writer::resolve_unseen`]) may be this one in other words. The first new key that comes after it, on the same tool or
+    /// resource, is therefore not run: that is recorded, and the replay says so ([`Outcome::not_run`]), until
+    /// [`Writer::begin_again`] says that it is another act.
     ///
     /// # Errors
     /// `conflict` (`step_mismatch`) when the key was used for another tool or input; `fenced` when another writer took
     /// over; `invalid` for bad names or an observable step without a probe.
     pub async fn begin(&self, new: &NewStep) -> Result<Begin> {
-        self.begin_after(None, new, false).await
+        self.begin_after(None, new, (false, false)).await
     }
 
     /// As [`Writer::begin`], but a step that failed for good is run again, as its next attempt and with the idempotency key
-    /// that it had. One that completed, or that a person gave up, is replayed.
+    /// that it had; so is one that was not run because of another. One that completed, or that a person gave up, is replayed.
     ///
     /// # Errors
     /// As [`Writer::begin`].
     pub async fn begin_again(&self, new: &NewStep) -> Result<Begin> {
-        self.begin_after(None, new, true).await
+        self.begin_after(None, new, (true, false)).await
+    }
+
+    /// As [`Writer::begin`], or as [`Writer::begin_again`] with `again`; `anyway` says that it is another act than what was
+    /// settled in the absence of its caller.
+    pub(crate) async fn begin_as(&self, new: &NewStep, again: bool, anyway: bool) -> Result<Begin> {
+        self.begin_after(None, new, (again, anyway)).await
     }
 
     /// Records a step's outcome and begins the next in one commit: one sync for both.
@@ -53,14 +87,14 @@ impl Writer {
     /// # Errors
     /// As [`Writer::finish`] and [`Writer::begin`]; when the second cannot run, the first is recorded all the same.
     pub async fn complete_and_begin(&self, done: &StepHandle, completion: &Completion, new: &NewStep) -> Result<Begin> {
-        self.begin_after(Some((done, completion)), new, false).await
+        self.begin_after(Some((done, completion)), new, (false, false)).await
     }
 
     async fn begin_after(
         &self,
         before: Option<(&StepHandle, &Completion)>,
         new: &NewStep,
-        again: bool,
+        (again, anyway): (bool, bool),
     ) -> Result<Begin> {
         if let Err(error) = new.check() {
             return Err(self.after_recording(before, error).await);
@@ -73,9 +107,13 @@ impl Writer {
             Some(id) => id,
             None => self.core().entry_id()?,
         };
-        let plan = Plan { new, id, hashes, keys, again };
+        let plan = Plan { new, id, hashes, keys, again, anyway };
         let begun = self.begin_planned(&plan, &started, before).await;
         match &begun {
+            Ok(Begin::Run(_)) if anyway => {
+                // Its start counts; what could not be recorded besides is only told once more.
+                self.see(|step| step.blocks(&plan.hashes)).await.ok();
+            }
             Ok(Begin::Run(_)) => {}
             Err(error) if error.kind() == ErrorKind::Unavailable => self.remember_uncertain(plan.hashes.key, id),
             // It was not started.
@@ -92,21 +130,25 @@ impl Writer {
     ) -> Result<Begin> {
         let new = plan.new;
         for round in 0..ROUNDS {
-            let (version, open) = self.open_steps(round > 0).await?;
-            let blocked = match self.blocked(plan, &open, before.map(|(done, _)| done.id)).await {
+            let steps = self.known_steps(round > 0).await?;
+            let blocked = match self.blocked(plan, &steps, before.map(|(done, _)| done.id)).await {
                 Ok(blocked) => blocked,
                 Err(error) => return Err(self.after_recording(before, error).await),
             };
-            if let Some(answer) = blocked {
+            if let Some(blocked) = blocked {
                 if round == 0 {
                     // What was remembered may have passed: a no is only said of what was just read.
                     continue;
                 }
-                if let Some((done, completion)) = before {
+                if let Some((done, completion)) = before.take() {
                     self.finish(done, completion).await?;
                 }
-                return Ok(answer);
+                match self.answer(plan, blocked).await? {
+                    Some(answer) => return Ok(answer),
+                    None => continue,
+                }
             }
+            let Steps { version, open, .. } = steps;
             if let Some((done, completion)) = before.filter(|(done, _)| open.iter().all(|step| step.id != done.id)) {
                 // Its end is there, and only the word of it was lost; or another ended it, which is then said.
                 self.finish(done, completion).await?;
@@ -163,8 +205,11 @@ impl Writer {
         Ok(data_encoding::HEXLOWER.encode(&hash))
     }
 
-    /// Whether an open step answers this begin: the same key, or doubt on the same tool or resource.
-    async fn blocked(&self, plan: &Plan<'_>, open: &[OpenStep], finishing: Option<EntryId>) -> Result<Option<Begin>> {
+    /// Whether an open step answers this begin: the same key, or doubt on the same tool or resource. What is in doubt
+    /// elsewhere hides no outcome of the key itself, so the key's row is looked up where something stands in its way.
+    async fn blocked(&self, plan: &Plan<'_>, steps: &Steps, finishing: Option<EntryId>) -> Result<Option<Blocked>> {
+        let open = &steps.open;
+        let mut own: Option<Own> = None;
         // The step that was asked for comes first, then the oldest that blocks it.
         let asked = |step: &&OpenStep| plan.keys.contains(&step.key);
         let others = open.iter().filter(|step| !asked(step));
@@ -173,7 +218,7 @@ impl Writer {
             if step.id == plan.id {
                 // An acknowledgement was lost, but the start is there.
                 let handle = self.handle(plan, step.start, step.attempt).await?;
-                return Ok(Some(Begin::Run(handle)));
+                return Ok(Some(Blocked::Answer(Begin::Run(handle))));
             }
             if !same_key && !step.blocks(&plan.hashes) {
                 continue;
@@ -187,13 +232,77 @@ impl Writer {
                 Standing::UnderWay if !same_key => continue,
                 Standing::UnderWay | Standing::Unseen => true,
             };
-            return Ok(Some(if busy {
+            if !same_key {
+                let known = match own.take() {
+                    Some(known) => known,
+                    None => self.own(plan).await?,
+                };
+                match own.insert(known) {
+                    Own::Ended(row) => return self.replay(plan, row).await.map(Blocked::Answer).map(Some),
+                    // It waits for that one only.
+                    Own::NotRun(other) if !other.contains(&step.key) => continue,
+                    Own::New | Own::Known | Own::NotRun(_) => {}
+                }
+            }
+            return Ok(Some(Blocked::Answer(if busy {
                 Begin::Busy(Box::new(self.record(step.start, State::Started).await?))
             } else {
-                Begin::InDoubt(Box::new(self.describe_doubt(step, same_key).await?))
-            }));
+                Begin::InDoubt(Box::new(self.describe_doubt(step, same_key, true).await?))
+            })));
         }
-        Ok(None)
+        let may_be = |step: &&OpenStep| !plan.keys.contains(&step.key) && step.blocks(&plan.hashes);
+        let Some(step) = steps.unseen.iter().filter(|_| !plan.anyway).find(may_be) else { return Ok(None) };
+        let own = match own {
+            Some(own) => own,
+            None => self.own(plan).await?,
+        };
+        Ok(match own {
+            Own::New => Some(Blocked::MayBe(Box::new(step.clone()))),
+            Own::Ended(row) => Some(Blocked::Answer(self.replay(plan, &row).await?)),
+            // It was asked for before that one was settled.
+            Own::Known | Own::NotRun(_) => None,
+        })
+    }
+
+    /// What the key's own row says.
+    async fn own(&self, plan: &Plan<'_>) -> Result<Own> {
+        let Some(found) = self.latest_row(row::STEP, plan.keys.clone()).await? else { return Ok(Own::New) };
+        let row = StepRow::decode(&found.value)?;
+        self.check_fingerprint(plan, &row, found.position)?;
+        Ok(match row.state {
+            State::Completed | State::Abandoned => Own::Ended(found),
+            State::Failed => {
+                let outcome = outcome_of(&self.core().entry_at(found.position).await?)?;
+                match outcome.and_then(|outcome| outcome.not_run) {
+                    Some(_) if plan.again => Own::New,
+                    Some(other) => Own::NotRun(self.hashes("step-key", other.key.as_bytes())?),
+                    None if plan.again => Own::Known,
+                    None => Own::Ended(found),
+                }
+            }
+            State::FailedRetryable | State::Started | State::InDoubt | State::Absent => Own::Known,
+        })
+    }
+
+    fn check_fingerprint(&self, plan: &Plan<'_>, row: &StepRow, at: Position) -> Result<()> {
+        if row.fingerprint != plan.hashes.fingerprint && self.owners.len() == 1 {
+            return Err(mismatch(plan.new, at));
+        }
+        Ok(())
+    }
+
+    /// The answer to a begin that something stands in the way of. None when the key itself was begun meanwhile.
+    async fn answer(&self, plan: &Plan<'_>, blocked: Blocked) -> Result<Option<Begin>> {
+        let step = match blocked {
+            Blocked::Answer(answer) => return Ok(Some(answer)),
+            Blocked::MayBe(step) => step,
+        };
+        let other = self.record(step.start, State::Completed).await?;
+        match self.refuse(&Refused::new(plan.new.clone(), &other)).await {
+            Ok(()) => Ok(self.outcome_of_key(&plan.new.key).await?.map(Begin::Replay)),
+            Err(error) if is_known(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether a step that a fork inherited is still under way on the branch that started it.
@@ -274,20 +383,20 @@ impl Writer {
     async fn known(&self, plan: &Plan<'_>) -> Result<Option<Begin>> {
         let Some(found) = self.latest_row(row::STEP, plan.keys.clone()).await? else { return Ok(None) };
         let row = StepRow::decode(&found.value)?;
-        if row.fingerprint != plan.hashes.fingerprint && self.owners.len() == 1 {
-            return Err(mismatch(plan.new, found.position));
-        }
+        self.check_fingerprint(plan, &row, found.position)?;
         match row.state {
             State::FailedRetryable => self.start_again(plan, &found, row.attempt).await.map(Some),
             State::Failed if plan.again => self.start_again(plan, &found, row.attempt).await.map(Some),
-            State::Completed | State::Failed | State::Abandoned => self.replay(&found).await.map(Some),
+            State::Completed | State::Failed | State::Abandoned => self.replay(plan, &found).await.map(Some),
             // It is open: the registers, read again, say whose it is.
             State::Started | State::InDoubt | State::Absent => Ok(None),
         }
     }
 
-    async fn replay(&self, found: &Row) -> Result<Begin> {
+    /// Replays the outcome of a key, whose caller thereby is told of it.
+    async fn replay(&self, plan: &Plan<'_>, found: &Row) -> Result<Begin> {
         let entry = self.core().entry_at(found.position).await?;
+        self.see(|step| plan.keys.contains(&step.key)).await?;
         outcome_of(&entry)?.map(Begin::Replay).ok_or_else(|| {
             Error::corrupt(
                 "bad_view",
@@ -318,10 +427,14 @@ impl Writer {
     async fn start_again(&self, plan: &Plan<'_>, failed: &Row, attempt: u32) -> Result<Begin> {
         let started = self.next_attempt(plan.new, failed, attempt).await?;
         for _ in 0..ROUNDS {
-            let (version, open) = self.open_steps(true).await?;
-            if let Some(answer) = self.blocked(plan, &open, None).await? {
-                return Ok(answer);
+            let steps = self.known_steps(true).await?;
+            if let Some(blocked) = self.blocked(plan, &steps, None).await? {
+                match self.answer(plan, blocked).await? {
+                    Some(answer) => return Ok(answer),
+                    None => continue,
+                }
             }
+            let Steps { version, open, .. } = steps;
             let guards = vec![Guard::Registers { journal: self.branch, version }];
             match self.start(plan, &started, version, open, guards, None).await {
                 Ok(handle) => return Ok(Begin::Run(handle)),
@@ -343,10 +456,10 @@ impl Writer {
     }
 
     /// A step in doubt with what others recorded of it.
-    pub(crate) async fn describe_doubt(&self, step: &OpenStep, same_key: bool) -> Result<InDoubt> {
+    pub(crate) async fn describe_doubt(&self, step: &OpenStep, same_key: bool, by_call: bool) -> Result<InDoubt> {
         let record = self.record(step.start, State::InDoubt).await?;
         let recorded = self.recorded_elsewhere(step).await?;
-        Ok(InDoubt { step: record, recorded, same_key })
+        Ok(InDoubt { step: record, recorded, same_key, by_call })
     }
 
     /// What a fenced writer left on this branch, and what the branches between it and the one that started the step
@@ -450,7 +563,7 @@ impl Writer {
             started.tree = tree.or(started.tree);
             started.process.clone_from(&process);
             let hashes = views::step_hashes(&self.own_hash(), &started)?;
-            let mut drafts = vec![self.settled_draft(old, settled)?, self.start_draft(id, &started, &hashes)?];
+            let mut drafts = vec![self.settled_draft(old, settled, false)?, self.start_draft(id, &started, &hashes)?];
             let guards = vec![Guard::Registers { journal: self.branch, version }];
             let mut commit = Commit { guards, ..Commit::default() };
             if let Some(refused) = refused {

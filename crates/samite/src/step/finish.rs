@@ -21,6 +21,17 @@ fn beside(tree: Option<&Taken>) -> (Commit, Vec<Draft>) {
     tree.map_or_else(Default::default, |tree| (tree.commit.clone(), vec![tree.draft.clone()]))
 }
 
+/// What is recorded in the commit that settles a doubt.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// The workspace's tree as it was put back.
+    pub(crate) tree: Option<&'a Taken>,
+    /// A call that is refused because of it.
+    pub(crate) refused: Option<&'a Refused>,
+    /// Whether its caller is not there.
+    pub(crate) unseen: bool,
+}
+
 impl Writer {
     /// Records a step's outcome. When this returns, it is durable. The same outcome again is no error.
     ///
@@ -104,6 +115,7 @@ impl Writer {
             start: open.start,
             kind: completion.kind,
             output: &completion.output,
+            not_run: None,
             duration: completion.duration,
             source: completion.source,
         };
@@ -114,7 +126,7 @@ impl Writer {
         self.core().draft(kind, &ended, views::step_ended(open, &ended))
     }
 
-    pub(super) fn settled_draft(&self, open: &OpenStep, resolution: &Resolution) -> Result<Draft> {
+    pub(super) fn settled_draft(&self, open: &OpenStep, resolution: &Resolution, unseen: bool) -> Result<Draft> {
         let (kind, happened, output) = match &resolution.what {
             Settled::Happened(output) => (EntryKind::STEP_RESOLVED, true, output.clone()),
             Settled::DidNot => (EntryKind::STEP_RESOLVED, false, Value::Null),
@@ -128,6 +140,7 @@ impl Writer {
             by: resolution.by,
             evidence: resolution.evidence.clone(),
             note: resolution.note.clone(),
+            unseen: unseen && happened,
         };
         let views = views::step_settled(open, &settled, resolution.what == Settled::Abandoned);
         self.core().draft(kind, &settled, views)
@@ -156,6 +169,7 @@ impl Writer {
             start: step.position,
             kind: completion.kind,
             output: &completion.output,
+            not_run: None,
             duration: completion.duration,
             source: None,
         };
@@ -180,29 +194,39 @@ impl Writer {
         }
     }
 
-    /// Settles a doubt. When this returns, it is durable. Settling it again the same way is no error.
+    /// Settles a doubt that a call brought up. When this returns, it is durable. Settling it again the same way is no error.
     ///
     /// # Errors
     /// `not_found` (`not_in_doubt`) when the step is not in doubt on this branch.
     pub async fn resolve(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
-        self.resolve_beside(step, resolution, None, None).await
+        self.resolve_beside(step, resolution, Beside::default()).await
     }
 
-    /// The same, with the workspace's tree as it was put back, and a call that is refused because of it, in one commit.
+    /// As [`Writer::resolve`], by somebody else than who makes the step's call. When it happened, the first new call on the
+    /// same tool or resource may therefore be this step in other words, and is not run ([`Writer::begin`]); a call with the
+    /// step's own key ends that.
+    ///
+    /// # Errors
+    /// As [`Writer::resolve`].
+    pub async fn resolve_unseen(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
+        self.resolve_beside(step, resolution, Beside { unseen: true, ..Beside::default() }).await
+    }
+
+    /// The same, with more in the commit.
     pub(crate) async fn resolve_beside(
         &self,
         step: EntryId,
         resolution: &Resolution,
-        tree: Option<&Taken>,
-        refused: Option<&Refused>,
+        more: Beside<'_>,
     ) -> Result<Position> {
+        let Beside { tree, refused, unseen } = more;
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             let Some(known) = self.doubtful(&open, step).await? else {
                 return self.settled_before(step, resolution).await;
             };
             let (mut commit, mut drafts) = beside(tree);
-            drafts.push(self.settled_draft(known, resolution)?);
+            drafts.push(self.settled_draft(known, resolution, unseen)?);
             let settled = drafts.len() as u64 - 1;
             commit.guards.push(Guard::Registers { journal: self.branch, version });
             if let Some(refused) = refused {
@@ -244,7 +268,7 @@ impl Writer {
         let mut doubts = Vec::new();
         for step in open.iter() {
             if self.standing(step).await? == Standing::InDoubt {
-                doubts.push(self.describe_doubt(step, true).await?);
+                doubts.push(self.describe_doubt(step, true, false).await?);
             }
         }
         doubts.sort_by_key(|doubt| doubt.step.start.seq);

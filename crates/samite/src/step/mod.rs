@@ -8,10 +8,11 @@ mod standing;
 mod starts;
 
 pub(crate) use begin::started;
-pub(crate) use refused::{Refused, refused_for};
+pub(crate) use finish::Beside;
+pub(crate) use refused::{Refused, is_known};
 pub(crate) use starts::Starts;
 
-use crate::payload::{SettledBy, StepEnded, StepSettled, StepStarted};
+use crate::payload::{NotRun, SettledBy, StepEnded, StepSettled, StepStarted};
 use crate::workspace::Checkpoint;
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, State};
 use samite_model::{BlockId, EntryId, Error, Position, Result, limits};
@@ -75,7 +76,7 @@ impl NewStep {
 pub enum Begin {
     /// Its start is durable: do it now, then complete or fail it.
     Run(StepHandle),
-    /// It ended before: this is what came of it. Do nothing.
+    /// It ended before, or is not to be run ([`Outcome::not_run`]): this is what came of it. Do nothing.
     Replay(Outcome),
     /// Somebody is at it.
     Busy(Box<StepRecord>),
@@ -106,6 +107,8 @@ pub struct Outcome {
     pub kind: OutcomeKind,
     /// What it put out.
     pub output: Value,
+    /// The step for whose sake it was not run, when it was not: it may be the same act in other words.
+    pub not_run: Option<NotRun>,
     /// Where the outcome is.
     pub position: Position,
     /// Who settled it, when it was in doubt.
@@ -160,6 +163,8 @@ pub struct InDoubt {
     pub recorded: Vec<Outcome>,
     /// Whether it is the step that was asked for, or another that blocks it.
     pub same_key: bool,
+    /// Whether a call brought it up, whose caller will know what it is settled to.
+    pub by_call: bool,
 }
 
 /// How a doubt is settled.
@@ -210,6 +215,7 @@ fn ended(entry: &crate::log::Entry) -> Result<Outcome> {
     Ok(Outcome {
         kind: ended.kind,
         output: ended.output,
+        not_run: ended.not_run,
         position: entry.position,
         settled: None,
         abandoned: false,
@@ -227,6 +233,7 @@ fn settled(entry: &crate::log::Entry, abandoned: bool) -> Result<Outcome> {
     Ok(Outcome {
         kind,
         output: settled.output,
+        not_run: None,
         position: entry.position,
         settled: Some(settled.by),
         abandoned,

@@ -24,6 +24,7 @@ mod previews;
 mod processes;
 mod recovery;
 mod releases;
+mod scripts;
 mod sessions;
 mod simulation;
 mod step_trees;

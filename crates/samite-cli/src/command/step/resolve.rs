@@ -18,7 +18,8 @@ use std::process::ExitCode;
 /// Settle a doubt as a person: it happened, it did not, or it is given up
 ///
 /// The decision is an entry of the branch itself. A step that did not happen may run again under its key; one that
-/// happened answers with the given output from now on.
+/// happened answers with the given output from now on. The first new call on the same tool or resource may then be that
+/// step in other words, and is not run (see `step run --help`), unless a call with the step's own key comes before.
 #[derive(Debug, Args)]
 #[command(
     group(clap::ArgGroup::new("what").required(true)),
@@ -126,7 +127,7 @@ impl Resolve {
         let step = self.find(&client, found).await?;
         let resolution = Resolution { what, by: SettledBy::Person, evidence: None, note: self.note };
         let position =
-            surface.write_to(&client, found, async |writer| writer.resolve(step.id, &resolution).await).await?;
+            surface.write_to(&client, found, async |writer| writer.resolve_unseen(step.id, &resolution).await).await?;
         surface.printer.answer(&Resolved {
             id: step.id.to_string(),
             session: found.session.to_string(),

@@ -29,12 +29,15 @@ use std::sync::Arc;
 /// The command sees `SAMITE_IDEMPOTENCY_KEY`, `SAMITE_EPOCH` and `SAMITE_SESSION`. It runs in a process session of its own,
 /// and nothing of it outlives this process. Its standard input is empty. The exit status is the command's (128 + N after
 /// signal N), or samite's own when the command was not run and no outcome of it is known: 4 when somebody else is at it or
-/// a person must decide, 9 when it may have been done as another step.
+/// a person must decide, 9 when it may have been done as another step. A command may end with these as well: what
+/// `--json` answers tells them apart (`"answer": "ran"` or `"replayed"` goes with the command's own).
 ///
 /// When a step on the same tool or resource was cut off and turns out to have happened, this command may be the same act
 /// in other words. It is not run: the exit status is 9, and the answer (`"answer": "other"`) has the outcome of the other
 /// step. Calling again answers the same, so that a script which repeats its calls does nothing twice. If the command is
-/// another act, call with `--anyway`. What belongs to one tool can be said with `--tool`.
+/// another act, call with `--anyway`. What belongs to one tool can be said with `--tool`. When `recover` or `step resolve`
+/// found that out before, the first new key is told so; a call with the cut off step's own key is answered from the log, and
+/// then there is nothing left to be told.
 ///
 /// Ctrl-C, SIGTERM and SIGHUP end the command, and the exit status is 130, 143 or 129. A step that is idempotent, keyed or
 /// contained has then failed and may run again; what a contained one changed stays as it is. One that is observable or

@@ -137,6 +137,7 @@ impl BranchImport {
             start: open.start,
             kind: if failed { OutcomeKind::Failed } else { OutcomeKind::Completed },
             output: json!({ "in_entry": source }),
+            not_run: None,
             duration: None,
             source: Some(source),
         };
