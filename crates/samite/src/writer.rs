@@ -300,6 +300,16 @@ impl Writer {
         self.locked().started.end(step);
     }
 
+    /// How a start that this object asked for ended cannot be said, and nothing of it runs any more: it is in doubt.
+    pub(crate) fn remember_lost(&self, step: EntryId) {
+        self.locked().started.lose(step);
+    }
+
+    /// Whether a step is in doubt although its process is this very one.
+    pub(crate) fn has_lost(&self, step: EntryId) -> bool {
+        self.locked().started.has_lost(step)
+    }
+
     /// Whether this very object asked for a start.
     pub(crate) fn has_started(&self, step: EntryId) -> bool {
         self.locked().started.has(step)

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod deaths;
 mod documents;
 mod errors;
 mod help;

@@ -191,7 +191,7 @@ fn run_all(page: &Page, place: &Place) {
     };
     step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");
     step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");
-    step("files", &["--effect", "contained", "--within", "work/x"], "true");
+    step("files", &["--effect", "contained", "--within", "x", "--cwd", "work"], "true");
     step("seen", &["--effect", "observable:5s", "--probe", "file:sent"], "echo > sent");
     let listed = run(&["step", "list", &id]);
     let again = step("keyed", &["--effect", "keyed:24h", "--touches", "https://example.com/x"], "true");

@@ -364,15 +364,34 @@ impl Writer {
             (decision, &step.started.effect, ended)
         {
             decision = Decision::Completed;
-            let seen = "its supervisor saw the command end with status 0; its output was not recorded".to_owned();
-            evidence = Some(Evidence { verdict: Verdict::Happened, seen, paths: Vec::new() });
+            evidence = Some(ended_well());
         }
+        // So can how it came to its end, for whoever decides.
+        evidence = with_signal(evidence, decision, ended.map(|(exit, _)| exit));
         if let (Decision::Ask { .. }, None, Some(outcome)) = (decision, &evidence, doubt.recorded.first()) {
             // Nothing could be looked at: whoever decides is told what others know.
             evidence = Some(Evidence { verdict: Verdict::CannotTell, seen: told(outcome), paths: Vec::new() });
         }
         Ok(Assessment { doubt: doubt.clone(), decision, evidence, recorded_output: None, processes: Vec::new() })
     }
+}
+
+/// What the supervisor's last word tells of a command that did what it should.
+fn ended_well() -> Evidence {
+    let seen = "its supervisor saw the command end with status 0; its output was not recorded".to_owned();
+    Evidence { verdict: Verdict::Happened, seen, paths: Vec::new() }
+}
+
+/// What was seen and, where that decides nothing, that a signal ended the command.
+fn with_signal(evidence: Option<Evidence>, decision: Decision, ended: Option<Exit>) -> Option<Evidence> {
+    let (Decision::Ask { .. } | Decision::Wait { .. }, Some(Exit::Signal(signal))) = (decision, ended) else {
+        return evidence;
+    };
+    let died = format!("its supervisor saw signal {signal} end the command");
+    Some(match evidence {
+        Some(seen) => Evidence { seen: format!("{}; {died}", seen.seen), ..seen },
+        None => Evidence { verdict: Verdict::CannotTell, seen: died, paths: Vec::new() },
+    })
 }
 
 /// What another branch, or a writer that was fenced, recorded of a step, in words.

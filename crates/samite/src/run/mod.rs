@@ -18,13 +18,14 @@ use data_encoding::BASE64;
 use interrupt::Signalled;
 use samite_host::files;
 use samite_host::supervise::{Capture, End, Exit, Finished, Output, SuperviseOptions, Supervised, spawn};
+use samite_model::recovery::Decision;
 use samite_model::step::{Effect, OutcomeKind, Probe, State};
-use samite_model::{BranchId, EntryKind, Error, JournalId, Position, Result, SessionId};
+use samite_model::{BranchId, EntryKind, Error, ErrorKind, JournalId, Position, Result, SessionId};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 /// An output's bytes that are kept at most: 1 GiB.
@@ -146,7 +147,11 @@ impl Writer {
                 (Begin::Run(handle), Some(supervised)) => {
                     return Ok(match self.carry_out(&handle, &asked, supervised, run, site, &signalled).await? {
                         Carried::Ended(outcome) => Ran::Ended { outcome, replayed: false, settled },
+                        Carried::Settled(outcome, settled) => {
+                            Ran::Ended { outcome, replayed: false, settled: Some(settled) }
+                        }
                         Carried::Interrupted(interrupted) => Ran::Interrupted(interrupted),
+                        Carried::InDoubt(assessment) => Ran::InDoubt(assessment),
                     });
                 }
                 (Begin::Run(handle), None) => {
@@ -194,13 +199,14 @@ impl Writer {
                     Again::NotKnown => return Ok(Ran::InDoubt(Box::new(assessment))),
                     Again::Past => signalled.end(),
                     Again::Carried(Carried::Interrupted(interrupted)) => return Ok(Ran::Interrupted(interrupted)),
-                    Again::Carried(Carried::Ended(outcome)) if doubt.same_key => {
+                    Again::Carried(Carried::InDoubt(assessment)) => return Ok(Ran::InDoubt(assessment)),
+                    Again::Carried(Carried::Ended(outcome) | Carried::Settled(outcome, _)) if doubt.same_key => {
                         return Ok(Ran::Ended { outcome, replayed: false, settled: settlement });
                     }
-                    Again::Carried(Carried::Ended(outcome)) if !run.anyway => {
+                    Again::Carried(Carried::Ended(outcome) | Carried::Settled(outcome, _)) if !run.anyway => {
                         return Ok(Ran::Other { key: doubt.step.started.key.clone(), settlement, outcome });
                     }
-                    Again::Carried(Carried::Ended(_)) => {
+                    Again::Carried(Carried::Ended(_) | Carried::Settled(..)) => {
                         signalled.end();
                         settled = settlement;
                     }
@@ -269,6 +275,9 @@ impl Writer {
         }
         if let Some(probe) = step.probe.take() {
             step.probe = Some(probe::prepare(probe, &probe::Lookout::new(&run.directory))?);
+        }
+        if matches!(step.effect, Effect::Contained { .. }) {
+            self.check_inside(&step.key, &run.directory).await?;
         }
         if matches!(step.effect, Effect::Contained { .. }) || step.probe == Some(Probe::Workspace) {
             step.tree = Some(self.tree_before(&step.key).await?);
@@ -374,13 +383,24 @@ impl Writer {
             )
             .hint("run `samite recover SESSION`: the step is in doubt"));
         };
-        // Whoever goes back behind a step on files takes away what it made, whether or not a checkpoint followed.
-        let position = if step.tree.is_some() {
-            // Looking through a large directory takes its time.
-            self.renewing(|| futures_lite::future::block_on(self.finish_with_tree(handle, &completion)))?.position
-        } else {
-            self.finish(handle, &completion).await?
+        let how = finished_words(&finished.end);
+        let died = match &finished.end {
+            End::Ended { exit: Exit::Signal(_), .. } => !interrupt::may_run_again(&step.effect),
+            _ => false,
         };
+        if died {
+            // Half of it may have happened, as when samite itself is interrupted.
+            return self.died(handle, completion, site).await.map_err(|error| unrecorded(handle, &how, error));
+        }
+        // Whoever goes back behind a step on files takes away what it made, whether or not a checkpoint followed.
+        let recorded = if step.tree.is_some() {
+            // Looking through a large directory takes its time.
+            let finish = || futures_lite::future::block_on(self.finish_with_tree(handle, &completion));
+            self.renewing(finish).map(|ended| ended.position)
+        } else {
+            self.finish(handle, &completion).await
+        };
+        let position = recorded.map_err(|error| unrecorded(handle, &how, error))?;
         samite_host::kill_point("step.after_outcome");
         // It was about a doubt that there is none of; a file that stays does no harm.
         files::remove(&site.lives.join(life)).ok();
@@ -391,6 +411,68 @@ impl Writer {
                 Carried::Interrupted(Box::new(Interrupted { key, signal, begun: true, outcome }))
             }
             None => Carried::Ended(outcome),
+        })
+    }
+
+    /// A command of which half may have happened was ended by a signal. Its probe is asked at once, where it has one; it says
+    /// that it did not happen, and then this is a failure like any other. Where nobody can tell, the step is in doubt.
+    async fn died(&self, handle: &StepHandle, failed: Completion, site: &Site) -> Result<Carried> {
+        let (_, open) = self.open_steps(true).await?;
+        let Some(step) = open.iter().find(|step| step.id == handle.id) else {
+            // Another ended it, which is then said.
+            let position = self.finish(handle, &failed).await?;
+            return Ok(Carried::Ended(ended(failed, position)));
+        };
+        self.remember_lost(handle.id);
+        let doubt = self.describe_doubt(step, true, true).await?;
+        let assessment = self.assess(&doubt, site).await?;
+        Ok(match assessment.decision {
+            Decision::Completed => {
+                let settlement = self.settle(&assessment, site).await?;
+                match settlement.outcome.clone() {
+                    Some(outcome) => Carried::Settled(outcome, Box::new(settlement)),
+                    None => Carried::InDoubt(Box::new(assessment)),
+                }
+            }
+            Decision::RunAgain => {
+                let position = self.finish(handle, &failed).await?;
+                forget_life(&doubt.step, site);
+                Carried::Ended(ended(failed, position))
+            }
+            _ => Carried::InDoubt(Box::new(assessment)),
+        })
+    }
+
+    /// A contained step that works elsewhere than in the branch's workspace would be put back there, and not where it was.
+    async fn check_inside(&self, key: &str, directory: &Path) -> Result<()> {
+        let Some(workspace) = self.workspace().await? else { return Ok(()) };
+        let (Ok(real), Ok(root)) = (files::canonical(directory), files::canonical(&workspace.directory)) else {
+            // What is not there is said by whoever needs it.
+            return Ok(());
+        };
+        if real.starts_with(&root) {
+            return Ok(());
+        }
+        let error = Error::invalid(
+            "outside_workspace",
+            format!(
+                "step {key:?} is contained, and would run in {}, which is outside the workspace {} of branch {}",
+                directory.display(),
+                workspace.directory.display(),
+                self.branch().short()
+            ),
+        );
+        let all = self.client.workspaces(self.session()).await?;
+        let is_here = |root: &Path| files::canonical(root).is_ok_and(|root| real.starts_with(root));
+        let other = all.iter().find(|other| other.branch != self.branch() && is_here(&other.directory));
+        Err(match other {
+            Some(other) => {
+                let (session, branch) = (self.session().short(), other.branch.short());
+                error.hint(format!(
+                    "branch {branch} of this session works there: `samite step run {session}:{branch} …`"
+                ))
+            }
+            None => error.hint("run it in the workspace (`--cwd`), or declare another effect"),
         })
     }
 
@@ -478,6 +560,10 @@ enum Again {
 /// How a command that was let go came to its end.
 enum Carried {
     Ended(Outcome),
+    /// A signal ended it, and its probe saw that it had happened.
+    Settled(Outcome, Box<Settlement>),
+    /// A signal ended it, and whether it had happened cannot be told.
+    InDoubt(Box<Assessment>),
     Interrupted(Box<Interrupted>),
 }
 
@@ -485,6 +571,32 @@ enum Carried {
 fn ended(completion: Completion, position: Position) -> Outcome {
     let Completion { kind, output, duration, .. } = completion;
     Outcome { kind, output, not_run: None, position, settled: None, abandoned: false, duration }
+}
+
+/// How a command ended, in words.
+fn finished_words(end: &End) -> String {
+    match end {
+        End::Ended { exit: Exit::Code(code), .. } => format!("ran and ended with status {code}"),
+        End::Ended { exit: Exit::Signal(signal), .. } => format!("ran until signal {signal} ended it"),
+        End::NotStarted(_) => "could not be started".to_owned(),
+        End::SupervisorLost => "may have run".to_owned(),
+    }
+}
+
+/// The error of a record that could not be made after the command was let go: whatever else it says, nobody may take it for
+/// a call of which nothing happened.
+fn unrecorded(handle: &StepHandle, how: &str, error: Error) -> Error {
+    let what = format!("the command of step {:?} {how}, but that could not be recorded", handle.key);
+    match error.kind() {
+        ErrorKind::Unavailable | ErrorKind::Internal => {
+            let recover = "then run `samite recover SESSION`: the step is in doubt";
+            let hint = if error.code() == "disk_full" { "free some space" } else { "look at what refused it" };
+            Error::unavailable("outcome_unrecorded", format!("{what}: {}", error.message()))
+                .hint(format!("{hint}, {recover}; do not do it again by yourself"))
+                .because(error)
+        }
+        _ => error.context(what),
+    }
 }
 
 /// How a command's end counts. None when it is not known.

@@ -223,11 +223,18 @@ impl Writer {
             if !same_key && !step.blocks(&plan.hashes) {
                 continue;
             }
-            let busy = match self.standing(step).await? {
-                Standing::InDoubt => self.parent_is_at_it(step).await?,
-                Standing::UnderWay | Standing::Unseen if same_key && step.fingerprint != plan.hashes.fingerprint => {
+            let standing = self.standing(step).await?;
+            if same_key && step.fingerprint != plan.hashes.fingerprint {
+                if standing != Standing::InDoubt {
                     return Err(mismatch(plan.new, step.start));
                 }
+                // Another owner's fingerprint is made with another secret, and says nothing here.
+                if self.owners.len() == 1 {
+                    return Err(mismatch_in_doubt(plan.new, step.start));
+                }
+            }
+            let busy = match standing {
+                Standing::InDoubt => self.parent_is_at_it(step).await?,
                 // Parallel calls of one writer are no doubt, but one that nobody can see is not taken for alive.
                 Standing::UnderWay if !same_key => continue,
                 Standing::UnderWay | Standing::Unseen => true,
@@ -640,5 +647,16 @@ fn mismatch(new: &NewStep, at: Position) -> Error {
         "step_mismatch",
         format!("step key {:?} was used at seq {} for another tool or input", new.key, at.seq),
     )
+    .hint("use another key for another call")
+}
+
+/// The same where the step has no outcome: nothing is run in its stead, and nothing of what it was is run unasked.
+fn mismatch_in_doubt(new: &NewStep, at: Position) -> Error {
+    let key = &new.key;
+    Error::conflict(
+        "step_mismatch",
+        format!("step key {key:?} was used at seq {} for another tool or input, and that step is in doubt", at.seq),
+    )
+    .hint("`samite recover SESSION` settles that step, or shows its command: the same call under this key then runs it again")
     .hint("use another key for another call")
 }

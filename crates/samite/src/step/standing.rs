@@ -27,6 +27,9 @@ impl Writer {
         if open.inherited || open.epoch != self.epoch {
             return Ok(Standing::InDoubt);
         }
+        if self.has_lost(open.id) {
+            return Ok(Standing::InDoubt);
+        }
         if self.has_started(open.id) {
             return Ok(Standing::UnderWay);
         }

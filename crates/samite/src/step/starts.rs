@@ -10,6 +10,7 @@ const ENDED: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
     known: HashSet<EntryId>,
+    lost: HashSet<EntryId>,
     ended: VecDeque<EntryId>,
 }
 
@@ -22,6 +23,16 @@ impl Starts {
     /// Whether it is one of them.
     pub(crate) fn has(&self, step: EntryId) -> bool {
         self.known.contains(&step)
+    }
+
+    /// Nobody can say how one of them ended, and nobody is at it any more.
+    pub(crate) fn lose(&mut self, step: EntryId) {
+        self.lost.insert(step);
+    }
+
+    /// Whether it was lost.
+    pub(crate) fn has_lost(&self, step: EntryId) -> bool {
+        self.lost.contains(&step)
     }
 
     /// A step ended, or never was: it is forgotten, once enough others have ended after it.

@@ -41,7 +41,9 @@ use std::sync::Arc;
 ///
 /// Ctrl-C, SIGTERM and SIGHUP end the command, and the exit status is 130, 143 or 129. A step that is idempotent, keyed or
 /// contained has then failed and may run again; what a contained one changed stays as it is. One that is observable or
-/// opaque is in doubt, since half of it may have happened. A contained step records the workspace's tree when it starts
+/// opaque is in doubt, since half of it may have happened. So it is when a signal ends the command while samite lives: an
+/// observable one is looked at at once, an opaque one is in doubt (exit status 4). Should the command itself end with 137 or
+/// the like, because a child of it was killed, it has failed. A contained step must run in the workspace of its branch. A contained step records the workspace's tree when it starts
 /// and when it ends, so that `rewind` takes back what it changed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
