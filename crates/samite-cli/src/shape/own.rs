@@ -48,8 +48,15 @@ impl Keys {
             }
             EntryKind::STEPS_INHERITED => {
                 let inherited: StepsInherited = entry.json().ok()?;
-                let steps: Vec<String> = inherited.steps.iter().map(|(step, at)| self.key(*step, *at)).collect();
-                format!("{} in doubt here: {}", count(steps.len() as u64, "step"), steps.join(", "))
+                let told = |steps: &[(EntryId, Position)], what: &str| {
+                    let keys: Vec<String> = steps.iter().map(|(step, at)| self.key(*step, *at)).collect();
+                    let steps = count(steps.len() as u64, "step");
+                    if keys.is_empty() { String::new() } else { format!("{steps} {what}: {}", keys.join(", ")) }
+                };
+                join(&[
+                    told(&inherited.steps, "in doubt here"),
+                    told(&inherited.unseen, "settled, of which no caller has been told"),
+                ])
             }
             EntryKind::TREE => tree(&entry.json().ok()?),
             EntryKind::WORKSPACE_ATTACHED => {

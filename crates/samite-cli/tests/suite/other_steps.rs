@@ -373,6 +373,8 @@ fn a_call_in_other_words_after_recovery_is_not_run() {
             assert_eq!(text(&place.json(&["recover", &id]).json(), "/steps/0/decision"), "completed");
         }
         let fork = format!("{id}:{}", text(&place.json(&["fork", &id]).json(), "/id"));
+        let said = place.run(&["read", &fork, "--kind", "steps_inherited"]).ok();
+        assert!(said.contains("  1 step settled, of which no caller has been told: the step of seq 1  "), "{said}");
         for _ in 0..2 {
             let answer = other(&run(&place, &reworded), "k2");
             assert_eq!((text(&answer, "/key"), text(&answer, "/outcome/kind")), ("k1".into(), "completed".into()));
