@@ -3,8 +3,27 @@
 
 use samite_host::files;
 use samite_model::{Error, Result};
-use std::io::{IsTerminal, Read, stdin};
+use std::io::{IsTerminal, Read, Write, stderr, stdin};
 use std::path::Path;
+
+/// Whether there is a person to ask: one who sees standard error and types into standard input.
+pub(crate) fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Asks a person, who says yes or anything else.
+///
+/// # Errors
+/// `unavailable` (`input_failed`) when the answer cannot be read.
+pub(crate) fn asked(question: &str) -> Result<bool> {
+    let failed = |error: std::io::Error| {
+        Error::unavailable("input_failed", format!("cannot read standard input: {error}")).because(error)
+    };
+    write!(stderr(), "{question} [y/N] ").and_then(|()| stderr().flush()).map_err(failed)?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).map_err(failed)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
 
 /// All of standard input, up to `limit` bytes.
 ///

@@ -28,7 +28,7 @@ pub mod workspace;
 mod writer;
 
 pub use backup::{Backup, BackupOptions};
-pub use branch::{Branch, DEFAULT_TREES_KEPT, ForkOptions, ForkReport, LeftBehind, Lifetime};
+pub use branch::{Branch, DEFAULT_TREES_KEPT, DeletionPlan, ForkOptions, ForkReport, LeftBehind, Lifetime};
 pub use client::Client;
 pub use core::{Backends, Store};
 pub use gc::{CollectionPlan, Reclaimable};

@@ -7,7 +7,7 @@ use crate::payload::BranchDeleted;
 use crate::views::row;
 use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
-use samite_ledger::verify::{Finding, Options, Progress, What, verify};
+use samite_ledger::verify::{Finding, Options, Progress, What, list, verify};
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry};
 use samite_model::hash::CommitmentHasher;
 use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Result, SessionId};
@@ -29,6 +29,8 @@ pub struct Verified {
     pub packs: Vec<String>,
     /// Journals whose views are not those that their entries make.
     pub stale_views: Vec<JournalId>,
+    /// What else cannot be read, in words that name it: what it says was not looked at.
+    pub unreadable: Vec<String>,
     /// Journals whose views were made again.
     pub rebuilt: Vec<JournalId>,
 }
@@ -56,9 +58,10 @@ impl Store {
             journals: report.journals,
             entries: report.entries,
             findings: report.findings,
+            unreadable: report.unreadable,
             ..Verified::default()
         };
-        for state in core.0.ledger.journals(JournalFilter::default()).await? {
+        for state in core.listed().await? {
             if verified.findings.iter().any(|finding| finding.journal == state.id) {
                 // Its entries cannot be trusted to make views of.
                 continue;
@@ -68,28 +71,61 @@ impl Store {
                 Ok(false) => {
                     verified.stale_views.push(state.id);
                     if rebuild {
-                        core.replace_views(state.id).await?;
-                        verified.rebuilt.push(state.id);
+                        let again = core.replace_views(state.id).await;
+                        let what = format!("the views of journal {}", state.id);
+                        if unless_damaged(&mut verified.unreadable, &what, again)?.is_some() {
+                            verified.rebuilt.push(state.id);
+                        }
                     }
                 }
-                // What it inherits is damaged, which is a finding of its own.
-                Err(error) if error.kind() == ErrorKind::Corrupt => verified.stale_views.push(state.id),
+                // What it inherits is damaged, which is a finding of its own, or the views themselves cannot be read.
+                Err(error) if is_damage(&error) => {
+                    verified.stale_views.push(state.id);
+                    if rebuild {
+                        let again = core.replace_views(state.id).await;
+                        let what = format!("the views of journal {}", state.id);
+                        if unless_damaged(&mut verified.unreadable, &what, again)?.is_some() {
+                            verified.rebuilt.push(state.id);
+                        }
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
-        verified.findings.extend(core.check_cuts(&verified.findings).await?);
-        verified.findings.extend(core.check_trees(&verified.findings).await?);
-        verified.packs = core.check_packs().await?;
+        let unreadable = &mut verified.unreadable;
+        let cuts = core.check_cuts(&verified.findings, unreadable).await?;
+        verified.findings.extend(cuts);
+        let trees = core.check_trees(&verified.findings, unreadable).await?;
+        verified.findings.extend(trees);
+        let packs = core.check_packs().await;
+        verified.packs = unless_damaged(unreadable, "the list of packs", packs)?.unwrap_or_default();
         Ok(verified)
+    }
+}
+
+/// Whether an error tells of damage. Journals are never removed: one that another names and that is not found is damaged.
+fn is_damage(error: &Error) -> bool {
+    error.kind() == ErrorKind::Corrupt || error.code() == "no_journal"
+}
+
+/// What was read; what is too damaged for that is noted, and the rest is gone on with.
+fn unless_damaged<T>(unreadable: &mut Vec<String>, what: &str, read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if is_damage(&error) => {
+            unreadable.push(format!("{what} cannot be read: {}", error.message()));
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 
 impl Core {
     /// Compares where the journals of deleted branches end with what their sessions say of it: a cut that no deletion
     /// recorded is somebody else's.
-    async fn check_cuts(&self, damaged: &[Finding]) -> Result<Vec<Finding>> {
+    async fn check_cuts(&self, damaged: &[Finding], unreadable: &mut Vec<String>) -> Result<Vec<Finding>> {
         // A deletion is recorded before it cuts: so the states are read first.
-        let states = self.0.ledger.journals(JournalFilter::default()).await?;
+        let states = self.listed().await?;
         let mut said: HashMap<SessionId, Vec<Option<BranchDeleted>>> = HashMap::new();
         let mut findings = Vec::new();
         let cut =
@@ -107,7 +143,12 @@ impl Core {
             }
             let said = match said.entry(state.family) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(self.deletions(control).await?),
+                Entry::Vacant(new) => {
+                    let what = format!("what journal {} says of deletions", control.id);
+                    let said = unless_damaged(unreadable, &what, self.deletions(control).await)?;
+                    // What cannot be read may say anything.
+                    new.insert(said.unwrap_or_else(|| vec![None]))
+                }
             };
             // Words that were erased with their owner may have been about this one.
             let is_said = said
@@ -126,13 +167,19 @@ impl Core {
         Ok(findings)
     }
 
+    /// The journals that can be read; the others are told of once, by whoever verifies the entries.
+    async fn listed(&self) -> Result<Vec<JournalState>> {
+        list(self.0.ledger.as_ref(), &JournalFilter::default()).await.map(|listed| listed.journals)
+    }
+
     /// Reads every block of the trees that entries name, each once, and says at which entry one is missing or damaged.
-    async fn check_trees(&self, damaged: &[Finding]) -> Result<Vec<Finding>> {
+    async fn check_trees(&self, damaged: &[Finding], unreadable: &mut Vec<String>) -> Result<Vec<Finding>> {
         let now = self.now();
-        let states = self.0.ledger.journals(JournalFilter::default()).await?;
+        let states = self.listed().await?;
         let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
-            lifetimes.extend(self.lifetimes(control).await?);
+            let what = format!("what journal {} says of lifetimes", control.id);
+            lifetimes.extend(unless_damaged(unreadable, &what, self.lifetimes(control).await)?.unwrap_or_default());
         }
         let is_damaged = |journal: JournalId| damaged.iter().any(|finding| finding.journal == journal);
         // What a retained branch has or inherits must be there; of others, what is there must be whole.
@@ -142,17 +189,21 @@ impl Core {
                 && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
             let at = Position { journal: state.id, seq: state.head };
             let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
-            for row in self.0.ledger.rows(query).await? {
+            let what = format!("which trees journal {} has", state.id);
+            let rows = unless_damaged(unreadable, &what, self.0.ledger.rows(query).await)?;
+            for row in rows.unwrap_or_default() {
                 if is_damaged(row.position.journal) || !(retained || row.position.journal == state.id) {
                     continue;
                 }
-                let block = BlockId::from_slice(&row.value)?;
+                let Some(block) = unless_damaged(unreadable, &what, BlockId::from_slice(&row.value))? else { continue };
                 let root = Root { label: String::new(), owner: state.owner, block, tree: true };
                 trees.entry((row.position.journal, row.position.seq)).or_insert((root, false)).1 |= retained;
             }
         }
-        let collected = self.collected_trees().await?;
-        let places = self.0.blocks.find_blocks(trees.values().map(|(root, _)| root.block).collect()).await?;
+        let what = "which trees were collected";
+        let collected = unless_damaged(unreadable, what, self.collected_trees().await)?.unwrap_or_default();
+        let places = self.0.blocks.find_blocks(trees.values().map(|(root, _)| root.block).collect()).await;
+        let Some(places) = unless_damaged(unreadable, "the index of blocks", places)? else { return Ok(Vec::new()) };
         let mut findings = Vec::new();
         let mut roots = Vec::new();
         for (((journal, seq), (root, retained)), place) in trees.into_iter().zip(places) {
@@ -164,15 +215,18 @@ impl Core {
             }
         }
         let (positions, roots): (Vec<(Position, bool)>, Vec<Root>) = roots.into_iter().unzip();
-        check_blocks(&self.blocks(), &roots, &mut |root, _, error| {
+        let checked = check_blocks(&self.blocks(), &roots, &mut |root, _, error| {
             let place = root.label.parse().ok().and_then(|at: usize| positions.get(at));
             if let Some((Position { journal, seq }, retained)) = place {
                 let finding = Finding::of_entry(*journal, *seq, What::Tree, error.message().to_owned());
                 findings.push((root.block, *retained, finding));
             }
-        })?;
+        });
+        unless_damaged(unreadable, "a block of the trees", checked)?;
         // A collection may have taken it meanwhile.
-        let places = self.0.blocks.find_blocks(findings.iter().map(|(root, ..)| *root).collect()).await?;
+        let places = self.0.blocks.find_blocks(findings.iter().map(|(root, ..)| *root).collect()).await;
+        let places = unless_damaged(unreadable, "the index of blocks", places)?;
+        let places = places.unwrap_or_else(|| vec![None; findings.len()]);
         let found = findings.into_iter().zip(places);
         Ok(found
             .filter(|((_, retained, _), place)| *retained || place.is_some())

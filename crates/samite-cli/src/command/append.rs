@@ -24,7 +24,7 @@ use std::process::ExitCode;
 #[command(after_long_help = "\
 Examples:
   echo 'please fix the build' | samite append 3f2a --kind message
-  samite append 3f2a --kind model_response --file response.json --dedupe msg_01
+  samite append 3f2a --kind model_response --file answer.json --dedupe msg_01
   samite append 3f2a --kind event --json-value '{\"budget\": 12}' \\
       --expect-head 41
   samite append 3f2a --kind compaction --file summary.txt \\

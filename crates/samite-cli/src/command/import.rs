@@ -31,7 +31,8 @@ pub(crate) enum Import {
 #[command(after_long_help = "\
 Examples:
   samite import claude-code ~/.claude/projects/-home-me-project
-  samite import claude-code session.jsonl --json | jq '{lines, imported, duplicates, reported}'")]
+  samite import claude-code session.jsonl --json \\
+      | jq '{lines, imported, duplicates, reported}'")]
 pub(crate) struct ClaudeCode {
     /// A transcript, or a directory with transcripts in it at any depth
     path: PathBuf,

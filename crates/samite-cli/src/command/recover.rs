@@ -146,6 +146,21 @@ impl Recovered {
     }
 }
 
+impl Recovered {
+    /// After how many seconds to look again, when that is all there is to do.
+    fn wait(&self) -> Option<u64> {
+        let open = self.steps.iter().filter(|step| !step.is_settled());
+        let waits: Option<Vec<u64>> = open.map(|step| step.assessment.wait()).collect();
+        waits?.into_iter().max()
+    }
+}
+
+impl StepSettled {
+    fn is_settled(&self) -> bool {
+        self.settlement.as_ref().is_some_and(SettlementShape::is_decided)
+    }
+}
+
 impl Answer for Recovered {
     fn show(&self, page: &mut Page) {
         page.facts(&[
@@ -175,6 +190,9 @@ impl Answer for Recovered {
             page.styled(Style::Dim, "this is what would be done; nothing was settled");
         } else if self.clear {
             page.styled(Style::Good, "ready to resume");
+        } else if let Some(seconds) = self.wait() {
+            let again = format!("not ready: wait, and run `samite recover` again in {seconds} s");
+            page.styled(Style::Care, again);
         } else {
             page.styled(Style::Care, "not ready: settle what is listed with `samite step resolve`, then recover again");
         }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 Examples:
   samite status
   samite status --json \\
-      | jq '.sessions[].branches[] | select(.current | not) | {id, tree_bytes}'")]
+      | jq '.sessions[].branches[] | select(.current | not).tree_bytes'")]
 pub(crate) struct Status {}
 
 #[derive(Serialize)]

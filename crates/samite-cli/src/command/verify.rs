@@ -4,13 +4,14 @@ use crate::printer::words::count;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite_model::{ErrorKind, Result};
+use samite_model::{Error, ErrorKind, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 
 /// Check every journal: hash chains, payloads against their commitments, views against entries
 ///
-/// Each changed, missing, reordered or cut entry is named with its journal and seq; what is intact stays readable. The
+/// Each changed, missing, reordered or cut entry is named with its journal and seq; what is intact stays readable. What
+/// cannot be read at all is named too, and the rest is checked all the same. The
 /// exit status is 8 when something is damaged or lost.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -34,6 +35,7 @@ struct Verified {
     entries: u64,
     findings: Vec<Finding>,
     packs: Vec<String>,
+    unreadable: Vec<String>,
     lost: Vec<String>,
     loss_accepted: bool,
     stale_views: Vec<String>,
@@ -56,6 +58,9 @@ impl Answer for Verified {
         }
         for pack in &self.packs {
             page.styled(Style::Bad, pack);
+        }
+        for unreadable in &self.unreadable {
+            page.styled(Style::Bad, unreadable);
         }
         for lost in &self.lost {
             let note = if self.loss_accepted { " (accepted)" } else { "" };
@@ -85,22 +90,50 @@ impl Answer for Verified {
 }
 
 impl Verify {
+    /// Nothing can be looked at: that is what verifying found.
+    fn cannot_open(surface: &Surface, error: &Error) -> Result<ExitCode> {
+        surface.printer.answer(&Verified {
+            ok: false,
+            journals: 0,
+            entries: 0,
+            findings: Vec::new(),
+            packs: Vec::new(),
+            unreadable: vec![error.message().to_owned()],
+            lost: Vec::new(),
+            loss_accepted: false,
+            stale_views: Vec::new(),
+            rebuilt: Vec::new(),
+        })?;
+        for hint in error.hints().iter().filter(|hint| !hint.contains("run verify")) {
+            surface.printer.note(hint);
+        }
+        Ok(ExitCode::from(ErrorKind::Corrupt.exit_status()))
+    }
+
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let access = match (self.accept_loss, self.rebuild) {
             (true, _) => Access::AcceptLoss,
             (false, true) => Access::Write,
             (false, false) => Access::ReadDamaged,
         };
-        let store = surface.open(access)?;
+        // What was lost is told by an error of its own, with the way to go on.
+        let is_damaged = |error: &Error| error.kind() == ErrorKind::Corrupt && error.code() != "ledger_behind";
+        let (store, rebuild) = match surface.open(access) {
+            Err(error) if is_damaged(&error) => match surface.open(Access::ReadDamaged) {
+                // Too damaged to be written to: what is left of it is looked at.
+                Ok(store) => (store, false),
+                Err(_) => return Self::cannot_open(surface, &error),
+            },
+            store => (store?, self.rebuild),
+        };
         let lost = if self.accept_loss { store.ledger().accept_loss().await? } else { store.ledger().lost() };
         let progress = surface.printer.progress("verifying");
-        let verified = store
-            .store()
-            .verify(self.rebuild, Some(&mut |now| progress.set(now.entries, Some(now.of_entries))))
-            .await?;
+        let verified =
+            store.store().verify(rebuild, Some(&mut |now| progress.set(now.entries, Some(now.of_entries)))).await?;
         drop(progress);
         let ok = verified.findings.is_empty()
             && verified.packs.is_empty()
+            && verified.unreadable.is_empty()
             && (lost.is_empty() || self.accept_loss)
             && verified.stale_views.len() == verified.rebuilt.len();
         surface.printer.answer(&Verified {
@@ -119,6 +152,7 @@ impl Verify {
                 })
                 .collect(),
             packs: verified.packs,
+            unreadable: verified.unreadable,
             lost: lost.iter().map(ToString::to_string).collect(),
             loss_accepted: self.accept_loss,
             stale_views: verified.stale_views.iter().map(ToString::to_string).collect(),

@@ -23,6 +23,8 @@ pub(crate) struct Table {
 
 const GAP: usize = 2;
 const NARROWEST: usize = 8;
+/// Where nobody says how wide a line may be, it is this: whoever wants all of a cell reads the JSON.
+const WIDTH: usize = 80;
 
 impl Table {
     /// A table with these headings.
@@ -45,7 +47,7 @@ impl Table {
         let used: Vec<usize> = (0..self.columns.len())
             .filter(|index| self.rows.iter().any(|(_, row)| row.get(*index).is_some_and(|cell| !cell.is_empty())))
             .collect();
-        let widths = self.widths(&used, look.width);
+        let widths = self.widths(&used, look.width.unwrap_or(WIDTH));
         let heading: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         let mut lines = vec![look.paint(Style::Dim, &self.line(&heading, &used, &widths))];
         for (style, row) in &self.rows {
@@ -54,7 +56,7 @@ impl Table {
         lines
     }
 
-    fn widths(&self, used: &[usize], limit: Option<usize>) -> Vec<usize> {
+    fn widths(&self, used: &[usize], limit: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = used
             .iter()
             .map(|index| {
@@ -63,7 +65,6 @@ impl Table {
                 cells.max().unwrap_or(0).max(heading)
             })
             .collect();
-        let Some(limit) = limit else { return widths };
         let gaps = GAP * widths.len().saturating_sub(1);
         loop {
             let total = widths.iter().sum::<usize>() + gaps;
@@ -147,6 +148,18 @@ mod tests {
         assert_eq!(
             table().lines(look(None)),
             ["ID    NAME                 HEAD", "0a1b  a name that is long     7", "0a1c  日本\\u{1b}[1m          12"]
+        );
+    }
+
+    #[test]
+    fn a_table_fits_eighty_columns_where_nobody_says_how_wide_a_line_may_be() {
+        let mut table = table();
+        table.row(["unreadable".into(), "why it cannot be read ".repeat(8), "k".repeat(90), "7".into()]);
+        let lines = table.lines(look(None));
+        assert!(lines.iter().all(|line| line.width() <= 80), "{lines:?}");
+        assert!(
+            lines.last().unwrap().contains("why it cannot be read") && lines.last().unwrap().contains('…'),
+            "{lines:?}"
         );
     }
 

@@ -100,6 +100,14 @@ impl AssessmentShape {
         }
     }
 
+    /// After how many seconds to look again, when that is what to do.
+    pub(crate) fn wait(&self) -> Option<u64> {
+        match self.decision {
+            Decision::Wait { seconds } => Some(seconds),
+            _ => None,
+        }
+    }
+
     /// What to do, in words.
     fn advice(&self) -> String {
         match self.decision {
@@ -171,6 +179,11 @@ impl SettlementShape {
             outcome: settlement.outcome.as_ref().map(OutcomeShape::new),
             decided: settlement.decided,
         }
+    }
+
+    /// Whether something was decided.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.decided
     }
 
     /// Puts what was done on a page.

@@ -31,7 +31,7 @@ impl Scenario for Collect {
         }
         place.write("other/small.bin", &noise(20, 50_000));
         place.json(&["checkpoint", &branch, "--no-environment"]);
-        place.json(&["branch", "delete", &branch]);
+        place.json(&["branch", "delete", &branch, "--yes"]);
         if self.after_snapshot {
             place.write("work/more.bin", &noise(30, 400_000));
             let point = crate::cell::Point::Named("snapshot.nodes_added".to_owned(), 1);

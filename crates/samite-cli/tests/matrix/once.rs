@@ -168,7 +168,7 @@ impl Once {
         place.write("work/a.txt", b"one");
         let arguments: Vec<&str> = match self {
             Self::Attach => vec!["workspace", "attach", &session, "work"],
-            Self::Delete => vec!["branch", "delete", &branch],
+            Self::Delete => vec!["branch", "delete", &branch, "--yes"],
             _ => vec!["backup", "copy"],
         };
         cut.run(place, &arguments);

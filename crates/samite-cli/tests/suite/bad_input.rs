@@ -4,6 +4,7 @@ use crate::mount::Mount;
 use crate::support::{Place, text};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -189,6 +190,30 @@ fn a_full_disk_and_one_that_cannot_be_written_are_unavailable() {
     assert_eq!(place.json(&["verify"]).json()["ok"], true);
     error(&place, &["append", &id, "--text", "x"], 7, "read_only");
     error(&place, &["session", "new"], 7, "read_only");
+}
+
+#[test]
+fn verify_answers_with_an_object_whatever_is_damaged() {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "words");
+    let ledger = place.path().join("copy/tenants/local/ledger.db");
+    let database = || fs::OpenOptions::new().read(true).write(true).open(&ledger).unwrap();
+    // All of a backup is in one file.
+    place.run(&["backup", "copy"]).ok();
+    let whole = fs::read(&ledger).unwrap();
+    assert_eq!(place.json(&["--store", "copy", "verify"]).json()["ok"], true);
+    for at in (0..whole.len()).step_by(4096).chain([40, 4096 * 2 - 64, 4096 * 5 - 64]) {
+        fs::write(&ledger, &whole).unwrap();
+        database().write_all_at(&[0xa5; 64], at as u64).unwrap();
+        for arguments in [&["--store", "copy", "verify"][..], &["--store", "copy", "verify", "--rebuild"]] {
+            let did = place.json(arguments);
+            let answer: Value =
+                serde_json::from_str(did.out.trim()).unwrap_or_else(|_| panic!("{at} {arguments:?} {did:?}"));
+            assert!(matches!(did.status, 0 | 8), "{at} {did:?}");
+            assert_eq!(answer["ok"], did.status == 0, "{at} {answer}");
+        }
+    }
 }
 
 #[test]

@@ -14,6 +14,19 @@ fn listed(help: &str) -> Vec<String> {
         .collect()
 }
 
+/// Each line of an example can be pasted: none is so long that a terminal wraps it, and none was wrapped.
+fn check_examples(path: &[String], help: &str) {
+    let examples = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+    let mut goes_on = false;
+    for line in examples.filter(|line| !line.is_empty()) {
+        assert!(line.chars().count() <= 78, "{path:?}: an example is wider than 78 columns: {line}");
+        let is_command = line.starts_with("  ") && !line.starts_with("   ");
+        assert!(is_command != goes_on, "{path:?}: an example is cut in two: {line}");
+        assert!(goes_on || line.contains("samite "), "{path:?}: this is no example: {line}");
+        goes_on = line.ends_with('\\');
+    }
+}
+
 fn visit(place: &Place, path: &[String], seen: &mut Vec<String>) {
     let with = |flag: &str| {
         let arguments: Vec<&str> = path.iter().map(String::as_str).chain([flag]).collect();
@@ -23,6 +36,7 @@ fn visit(place: &Place, path: &[String], seen: &mut Vec<String>) {
     assert!(short.len() <= long.len(), "-h is longer than --help: {path:?}");
     let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "{path:?} --help is wider than 80 columns: {wide:?}");
+    check_examples(path, &long);
     let name = if path.is_empty() { "samite".to_owned() } else { path.join(" ") };
     let children = listed(&short);
     if children.is_empty() {

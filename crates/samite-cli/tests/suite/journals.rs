@@ -152,7 +152,16 @@ fn a_branch_that_was_left_can_be_used_again_and_deleted() {
     assert_eq!(payloads(&id), ["one", "two"]);
     assert_eq!(place.json(&["branch", "delete", &format!("{id}:{old}")]).error(4)["code"], "branch_current");
     place.run(&["branch", "keep", &format!("{id}:{new}"), "--days", "3"]).ok();
-    place.run(&["branch", "delete", &format!("{id}:{new}")]).ok();
+    let target = format!("{id}:{new}");
+    let plan = place.json(&["branch", "delete", &target, "--dry-run"]).json();
+    assert_eq!((plan["entries"].as_u64(), plan["trees"].as_u64(), &plan["dry_run"]), (Some(1), Some(0), &true.into()));
+    // Nobody can be asked here.
+    let error = place.json(&["branch", "delete", &target]).error(2);
+    assert_eq!(error["code"], "not_confirmed");
+    assert!(text(&error, "/message").contains("1 entry"), "{error}");
+    assert_eq!(payloads(&target), ["one", "other two"], "nothing was touched");
+    let deleted = place.json(&["branch", "delete", &target, "--yes"]).json();
+    assert_eq!((&deleted["dry_run"], deleted["entries"].as_u64()), (&false.into(), Some(1)));
     assert_eq!(payloads(&id), ["one", "two"]);
 }
 

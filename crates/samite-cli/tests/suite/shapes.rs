@@ -224,7 +224,8 @@ fn run_all(page: &Page, place: &Place) {
     run(&["session", "tree", &id]);
     run(&["status"]);
     let gone = text(&run(&["fork", &other]), "/id");
-    run(&["branch", "delete", &format!("{other}:{gone}")]);
+    run(&["branch", "delete", &format!("{other}:{gone}"), "--dry-run"]);
+    run(&["branch", "delete", &format!("{other}:{gone}"), "--yes"]);
     let third = text(&run(&["fork", &at, "--into", "third"]), "/id");
     let third = format!("{id}:{third}");
     write("third/new", b"new");

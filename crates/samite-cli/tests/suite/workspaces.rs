@@ -88,7 +88,7 @@ fn what_a_deleted_branch_leaves_is_previewed_and_goes() {
     checkpoint(&place, &side);
     let nothing = place.json(&["gc", "--dry-run"]).json();
     assert_eq!((&nothing["plan"]["bytes"], nothing["plan"]["branches"].as_array().unwrap().len()), (&0.into(), 0));
-    place.run(&["branch", "delete", &side]).ok();
+    place.run(&["branch", "delete", &side, "--yes"]).ok();
     let said = place.run(&["gc", "--dry-run"]).ok();
     assert!(said.contains(&fork[..12]) && said.contains("deleted"), "{said}");
     let plan = place.json(&["gc", "--dry-run"]).json()["plan"].clone();

@@ -55,6 +55,9 @@ pub(super) fn explain(error: rusqlite::Error, doing: &str) -> Error {
 
 fn of_code(error: &rusqlite::Error, doing: &str) -> Error {
     match error.sqlite_error_code() {
+        // Nothing that was written is so large, and nothing wrote a format that SQLite does not know.
+        Some(ErrorCode::TooBig) => damaged(doing),
+        _ if is_of_another_format(error) => damaged(doing),
         Some(ErrorCode::DiskFull) => Error::unavailable("disk_full", format!("{doing}: the disk is full"))
             .hint("free some space, then try again: nothing was written"),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
@@ -77,6 +80,11 @@ fn of_code(error: &rusqlite::Error, doing: &str) -> Error {
         Some(ErrorCode::OutOfMemory) => Error::unavailable("no_memory", format!("{doing}: no memory is left")),
         _ => Error::internal("storage", format!("{doing}: the storage refused it")),
     }
+}
+
+/// SQLite has no code of its own for a schema whose format it does not know.
+fn is_of_another_format(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(why)) if why.contains("unsupported file format"))
 }
 
 fn damaged(doing: &str) -> Error {

@@ -32,7 +32,7 @@ macro_rules! select {
         concat!(
             "SELECT j.row, j.id, j.family, j.kind, j.owner, o.pseudonym, j.parent, p.id, j.fork_seq, ",
             "j.head_seq, j.head_link, j.epoch, j.registers, j.status ",
-            "FROM journal j JOIN owner o ON o.owner = j.owner LEFT JOIN journal p ON p.row = j.parent",
+            "FROM journal j LEFT JOIN owner o ON o.owner = j.owner LEFT JOIN journal p ON p.row = j.parent",
             $after
         )
     };

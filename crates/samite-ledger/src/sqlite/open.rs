@@ -6,7 +6,7 @@ use super::high_water::{self, Lost};
 use super::schema;
 use rusqlite::{Connection, ErrorCode};
 use samite_host::{SharedLog, Sleep, SystemSleep, files, mounts};
-use samite_model::{Error, Result};
+use samite_model::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,11 +116,13 @@ pub(super) fn open(options: &OpenOptions) -> Result<Opened> {
         return Err(no_ledger(path));
     }
     if options.read_only {
-        return open_to_read(path);
+        return open_to_read(path, options.accept_behind);
     }
     // Whoever opens waits here for another that is making the ledger.
     let mut log = match SharedLog::open(high_water_path(path), high_water::RECORD) {
-        Err(error) if exists && matches!(error.code(), "read_only" | "no_permission") => return open_to_read(path),
+        Err(error) if exists && matches!(error.code(), "read_only" | "no_permission") => {
+            return open_to_read(path, options.accept_behind);
+        }
         other => other?,
     };
     let mut locked = log.lock()?;
@@ -137,7 +139,7 @@ pub(super) fn open(options: &OpenOptions) -> Result<Opened> {
     let connection = connection::open_writer(path, options.create).map_err(|error| explain(error, &doing))?;
     if connection.database.is_readonly("main").map_err(|error| explain(error, &doing))? {
         drop(connection);
-        return open_to_read(path);
+        return open_to_read(path, options.accept_behind);
     }
     prepare(&connection.database, path, options.create)?;
     let lost = high_water::compare(&connection.database, &high_water::decode(&marks))
@@ -223,7 +225,7 @@ fn not_a_ledger(path: &Path) -> Error {
 }
 
 /// Opens what can only be read, and says what it has lost instead of refusing it.
-fn open_to_read(path: &Path) -> Result<Opened> {
+fn open_to_read(path: &Path, accept_damage: bool) -> Result<Opened> {
     let doing = format!("open {} for reading", path.display());
     let marks = files::read_if_exists(&high_water_path(path))?.unwrap_or_default();
     let look = |immutable: bool| -> rusqlite::Result<(i64, i64, Connection)> {
@@ -250,7 +252,14 @@ fn open_to_read(path: &Path) -> Result<Opened> {
         return Err(not_a_ledger(path));
     }
     check_version(path, version)?;
-    let lost = high_water::compare(&database, &high_water::decode(&marks)).map_err(|error| explain(error, &doing))?;
+    let lost = match high_water::compare(&database, &high_water::decode(&marks)) {
+        Ok(lost) => lost,
+        Err(error) => match explain(error, &doing) {
+            // Whoever asked for what is left finds the journals that cannot be read, and goes on past them.
+            error if accept_damage && error.kind() == ErrorKind::Corrupt => Vec::new(),
+            error => return Err(error),
+        },
+    };
     Ok(Opened { writing: None, immutable, lost })
 }
 

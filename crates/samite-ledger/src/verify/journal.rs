@@ -117,42 +117,33 @@ impl<'a, 'b> Walk<'a, 'b> {
             Err(error) => return Err(error),
         };
         let Some(last) = last else { return Ok(None) };
-        let now = self.ledger.journal(self.state.id).await?;
+        let now = match self.ledger.journal(self.state.id).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => None,
+            now => now?,
+        };
         Ok((now.is_some_and(|now| now.head < last)).then_some(last))
     }
 
     /// The next entry after `after` that is stored, readable or not.
     async fn next_stored(&self, after: u64, end: u64) -> Result<Option<u64>> {
-        if after >= end {
-            return Ok(None);
-        }
-        let next = Read {
-            limit: 1,
-            payloads: false,
-            unchecked: true,
-            ..Read::range(self.state.id, after.saturating_add(1), end)
-        };
-        match self.ledger.read(next).await {
-            Ok(entries) => Ok(entries.first().map(|entry| entry.seq)),
-            // Something is there: the walk goes on and finds out where.
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                let mut seq = after.saturating_add(1);
-                while seq <= end {
-                    match self
-                        .ledger
-                        .read(Read { payloads: false, unchecked: true, ..Read::range(self.state.id, seq, seq) })
-                        .await
-                    {
-                        Ok(entries) if entries.is_empty() => seq = seq.saturating_add(1),
-                        Ok(_) => return Ok(Some(seq)),
-                        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Some(seq)),
-                        Err(error) => return Err(error),
+        let mut from = after.saturating_add(1);
+        let mut to = end;
+        while from <= end {
+            let next = Read { limit: 1, payloads: false, unchecked: true, ..Read::range(self.state.id, from, to) };
+            match self.ledger.read(next).await {
+                Ok(entries) => {
+                    if let Some(entry) = entries.first() {
+                        return Ok(Some(entry.seq));
                     }
+                    (from, to) = (to.saturating_add(1), end);
                 }
-                Ok(None)
+                // Something is there: where, halves tell, since a damaged head may be any number away.
+                Err(error) if error.kind() == ErrorKind::Corrupt && from == to => return Ok(Some(from)),
+                Err(error) if error.kind() == ErrorKind::Corrupt => to = from + (to - from) / 2,
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        Ok(None)
     }
 
     /// Walks over what is stored up to a seq.

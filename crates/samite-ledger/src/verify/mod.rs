@@ -8,8 +8,10 @@
 mod chain;
 mod finding;
 mod journal;
+mod listing;
 
 pub use finding::{Finding, What};
+pub use listing::{Listed, list};
 
 use crate::{JournalFilter, JournalState, Ledger, StoredEntry};
 use journal::Walk;
@@ -64,6 +66,8 @@ pub struct Report {
     /// All damage, journal by journal, by seq. Nothing is intact when it is empty but the tail: entries that were cut
     /// off together with the head leave no trace here, but in the high-water mark and in witnessed heads.
     pub findings: Vec<Finding>,
+    /// What of the list of journals cannot be read, in words: journals that are there and not among those verified.
+    pub unreadable: Vec<String>,
 }
 
 /// Verifies journals. Holds one page of entries, and one link a fork, in memory. Appending may go on meanwhile.
@@ -71,7 +75,7 @@ pub struct Report {
 /// # Errors
 /// Those of the ledger other than `corrupt`, which is a finding.
 pub async fn verify(ledger: &dyn Ledger, mut options: Options<'_>) -> Result<Report> {
-    let journals = ledger.journals(options.journals.clone()).await?;
+    let Listed { journals, unreadable } = list(ledger, &options.journals).await?;
     let mut forks: HashMap<_, BTreeSet<u64>> = HashMap::new();
     for parent in journals.iter().filter_map(|state| state.parent) {
         forks.entry(parent.journal).or_default().insert(parent.seq);
@@ -82,7 +86,7 @@ pub async fn verify(ledger: &dyn Ledger, mut options: Options<'_>) -> Result<Rep
         of_entries: journals.iter().map(own).fold(0, u64::saturating_add),
         ..Progress::default()
     };
-    let mut report = Report::default();
+    let mut report = Report { unreadable, ..Report::default() };
     // The links at fork points as they should be, which a parent's damage does not change.
     let mut fork_links: ForkLinks = BTreeMap::new();
     for listed in journals {
@@ -94,7 +98,12 @@ pub async fn verify(ledger: &dyn Ledger, mut options: Options<'_>) -> Result<Rep
             let entries_before = progress.entries;
             let walk = Walk::new(ledger, &state, points, &mut options, &mut progress);
             let walked = walk.run(before).await?;
-            match ledger.journal(state.id).await? {
+            let now = match ledger.journal(state.id).await {
+                // What it was listed as is what was verified.
+                Err(error) if error.kind() == ErrorKind::Corrupt => None,
+                now => now?,
+            };
+            match now {
                 Some(now) if now.status != state.status || now.head < state.head => {
                     progress.entries = entries_before;
                     state = now;

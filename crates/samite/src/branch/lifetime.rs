@@ -7,7 +7,7 @@ use crate::payload::{BranchDeleted, BranchLifetime};
 use crate::views::{self, register};
 use crate::writer::WriterOptions;
 use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalState, JournalStatus, Read, Register};
-use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Result, SessionId};
+use samite_model::{BlockId, BranchId, EntryKind, Error, Header, JournalId, Result, SessionId};
 use std::collections::BTreeSet;
 
 /// How often a deletion looks again because the branches of its session changed under it.
@@ -15,6 +15,19 @@ const ROUNDS: usize = 64;
 
 /// An entry about a deletion names at most so many trees, and so many blocks of payloads.
 const NAMED: usize = 2048;
+
+/// What the deletion of a branch cuts off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeletionPlan {
+    /// The last seq that other branches inherit, and that stays; 0 for none.
+    pub kept_to: u64,
+    /// How many entries cannot be reached from then on.
+    pub entries: u64,
+    /// How many workspace trees are among them.
+    pub trees: usize,
+    /// When the first of them was written, in nanoseconds since 1970.
+    pub from: Option<i64>,
+}
 
 impl Client {
     /// Sets how long a branch that is not current keeps its workspace trees; none keeps them for ever.
@@ -56,6 +69,31 @@ impl Client {
             .hint("try again"))
     }
 
+    /// What [`Client::delete_branch`] would cut off now. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`Client::delete_branch`].
+    pub async fn plan_deletion(&self, session: SessionId, branch: BranchId) -> Result<DeletionPlan> {
+        let control = self.control(session).await?;
+        let state = self.branch_state(session, branch).await?;
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        if current_in(&registers)? == Some(branch) {
+            return Err(is_current(branch));
+        }
+        self.refuse_if_held(branch, &WriterOptions::default()).await?;
+        let kept_to = self.needed_by_forks(session, branch).await?;
+        let gone = self.what_is_cut_off(&control, branch, kept_to).await?;
+        let first = Read { limit: 1, payloads: false, ..Read::range(branch, kept_to.saturating_add(1), state.head) };
+        let first = self.core.0.ledger.read(first).await?;
+        let from = first.first().map(|entry| Header::decode(&entry.header)).transpose()?.map(|header| header.time);
+        Ok(DeletionPlan {
+            kept_to,
+            entries: state.head.saturating_sub(kept_to),
+            trees: gone.iter().map(|gone| gone.trees.len()).sum(),
+            from,
+        })
+    }
+
     /// Records that a branch is deleted, which keeps it from being made current or forked from then on, and up to where
     /// its entries stay, which it returns.
     async fn mark_deleted(&self, control: &JournalState, branch: BranchId) -> Result<u64> {
@@ -69,8 +107,7 @@ impl Client {
                 }
             }
             if current_in(&registers)? == Some(branch) {
-                return Err(Error::conflict("branch_current", format!("branch {} is current", branch.short()))
-                    .hint("make another branch current first: `samite rewind`, or `samite branch use`"));
+                return Err(is_current(branch));
             }
             let mut entries = Vec::new();
             for deleted in self.what_is_cut_off(control, branch, kept_to).await? {
@@ -149,6 +186,11 @@ impl Core {
         }
         Ok(deletions)
     }
+}
+
+fn is_current(branch: BranchId) -> Error {
+    Error::conflict("branch_current", format!("branch {} is current", branch.short()))
+        .hint("make another branch current first: `samite rewind`, or `samite branch use`")
 }
 
 /// Whether a session's registers say that a branch was deleted.

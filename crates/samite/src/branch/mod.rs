@@ -15,6 +15,7 @@ use samite_model::{BranchId, EntryKind, Error, Header, JournalId, Position, Resu
 use std::collections::{HashMap, HashSet};
 
 pub use fork::ForkOptions;
+pub use lifetime::DeletionPlan;
 
 /// How long a branch that is not current keeps its workspace trees after it was left, or after its last entry, whichever is
 /// later, unless something else is said: 30 days, in nanoseconds.

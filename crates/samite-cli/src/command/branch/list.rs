@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[command(after_long_help = "\
 Examples:
   samite branch list 3f2a
-  samite branch list 3f2a --json | jq -r '.branches[] | select(.current) | .id'")]
+  samite branch list 3f2a --json | jq -r '.branches[] | select(.current).id'")]
 pub(crate) struct List {
     /// The session
     session: Reference,

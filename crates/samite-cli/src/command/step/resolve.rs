@@ -29,7 +29,8 @@ Examples:
   samite step resolve 3f2a mail-7 --happened --note 'seen in the outbox'
   samite step resolve 3f2a mail-7 --did-not
   samite step resolve 3f2a 5d01 --abandon
-  echo '{\"ticket\": 12}' | samite step resolve 3f2a ticket-1 --happened --output -"
+  echo '{\"ticket\": 12}' | samite step resolve 3f2a ticket-1 \\
+      --happened --output -"
 )]
 pub(crate) struct Resolve {
     /// The session: SESSION or SESSION:BRANCH
