@@ -27,9 +27,9 @@ impl Client {
 }
 
 /// Whether it is known that a step did nothing: it was not run, or the doubt about it was settled so.
-fn did_nothing(outcome: &Outcome) -> bool {
+const fn did_nothing(outcome: &Outcome) -> bool {
     let failed = matches!(outcome.kind, OutcomeKind::Failed | OutcomeKind::FailedRetryable);
-    outcome.output.get("not_run").is_some() || (outcome.settled.is_some() && failed && !outcome.abandoned)
+    outcome.not_run.is_some() || (outcome.settled.is_some() && failed && !outcome.abandoned)
 }
 
 /// What a step reaches outside the workspace: what it declares, or else what its effect tells. Empty when it may be

@@ -50,6 +50,67 @@ fn a_rewind_puts_files_back_and_keeps_what_a_person_changed() {
     });
 }
 
+fn git(work: &Path, arguments: &[&str]) -> String {
+    let mut git = std::process::Command::new("git");
+    git.args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-C"]).arg(work).args(arguments);
+    let out = git.output().unwrap();
+    assert!(out.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+#[test]
+fn a_git_repository_goes_back_whole_or_stays_whole() {
+    let place = Place::new();
+    let work = place.directory("work");
+    // A bare one beside it, into which a person pushes.
+    git(place.root(), &["init", "-q", "--bare", "work/shared"]);
+    git(&work, &["init", "-q"]);
+    let commit = |name: &str| {
+        fs::write(work.join(name), name).unwrap();
+        git(&work, &["add", name]);
+        git(&work, &["commit", "-qm", name]);
+    };
+    let commits = |directory: &Path, of: &str| {
+        git(directory, &["fsck", "--full", "--no-dangling"]);
+        git(directory, &["log", "--format=%H", of]).lines().count()
+    };
+    commit("one");
+    git(&work, &["push", "-q", "shared", "HEAD:refs/heads/main"]);
+    run(async {
+        let client = place.client().await;
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.attach(session, None, &work).await.unwrap();
+        let checkpoint = || client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+        let first = checkpoint().await.unwrap().position;
+        // The session's work, of which a checkpoint knows the blob only.
+        fs::write(work.join("two"), "two").unwrap();
+        git(&work, &["add", "two"]);
+        checkpoint().await.unwrap();
+        git(&work, &["commit", "-qm", "two"]);
+        let restore = |to| {
+            let request = RestoreRequest::default();
+            let client = &client;
+            async move { client.restore(session, None, to, WriterOptions::default(), &request).await.unwrap().report }
+        };
+        let kept = |report: &samite::workspace::RestoreReport| {
+            let named = report.kept.iter().filter(|kept| kept.repository).map(|kept| kept.path.to_string());
+            named.collect::<Vec<_>>()
+        };
+        let report = restore(first).await;
+        assert_eq!((kept(&report), commits(&work, "HEAD")), (vec![".git".to_owned()], 2), "{report:?}");
+        let last = checkpoint().await.unwrap().position;
+        let report = restore(first).await;
+        assert_eq!((kept(&report), commits(&work, "HEAD")), (Vec::new(), 1), "{report:?}");
+        let report = restore(last).await;
+        assert_eq!((kept(&report), commits(&work, "HEAD")), (Vec::new(), 2), "{report:?}");
+        // One repository stays for what a person did in it, and the other goes back.
+        git(&work, &["push", "-q", "shared", "HEAD:refs/heads/main"]);
+        let report = restore(first).await;
+        assert!(kept(&report).contains(&"shared".to_owned()), "{report:?}");
+        assert_eq!((commits(&work, "HEAD"), commits(&work.join("shared"), "main")), (1, 2), "{report:?}");
+    });
+}
+
 #[test]
 fn a_fork_into_a_directory_is_a_second_workspace() {
     let place = Place::new();
