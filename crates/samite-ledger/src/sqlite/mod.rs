@@ -49,6 +49,9 @@ pub use high_water::Lost;
 pub use maintain::{Damage, JournalSize, Statistics};
 pub use open::{OpenOptions, Threads};
 
+/// Up to so many entries are few.
+const FEW: u64 = 16;
+
 /// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger; dropping the
 /// last one closes its files, after what is under way.
 ///
@@ -221,7 +224,7 @@ impl Ledger for SqliteLedger {
     }
 
     async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {
-        let found = self.shared.readers.read(format!("read journal {journal}"), move |database| {
+        let found = self.shared.readers.look(self.shared.threads, format!("read journal {journal}"), move |database| {
             Ok(journal_row::load(database, journal)?.map(|journal| journal.state))
         });
         found.await
@@ -236,17 +239,22 @@ impl Ledger for SqliteLedger {
 
     async fn read(&self, read: Read) -> Result<Vec<StoredEntry>> {
         let doing = format!("read entries of journal {}", read.journal);
+        // A page of entries is read while the page before is opened.
+        if read.to.saturating_sub(read.from) < FEW {
+            let read = move |database: &rusqlite::Connection| read::entries(database, &read);
+            return self.shared.readers.look(self.shared.threads, doing, read).await;
+        }
         self.shared.readers.read(doing, move |database| read::entries(database, &read)).await
     }
 
     async fn rows(&self, query: RowQuery) -> Result<Vec<Row>> {
         let doing = format!("read rows of journal {}", query.at.journal);
-        self.shared.readers.read(doing, move |database| read::rows(database, &query)).await
+        self.shared.readers.look(self.shared.threads, doing, move |database| read::rows(database, &query)).await
     }
 
     async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
         let doing = format!("read registers of journal {journal}");
-        self.shared.readers.read(doing, move |database| read::registers(database, journal)).await
+        self.shared.readers.look(self.shared.threads, doing, move |database| read::registers(database, journal)).await
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
@@ -258,7 +266,7 @@ impl Ledger for SqliteLedger {
 
     async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
         let doing = format!("read the lease of journal {journal}");
-        self.shared.readers.read(doing, move |database| lease::holder(database, journal)).await
+        self.shared.readers.look(self.shared.threads, doing, move |database| lease::holder(database, journal)).await
     }
 
     async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {

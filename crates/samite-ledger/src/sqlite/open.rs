@@ -10,12 +10,12 @@ use samite_model::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Which threads write.
+/// Which threads write and read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
     /// A caller that is alone commits on its own thread, which saves two changes of threads: the call blocks it for a
     /// sync, but not for other callers' commits, nor for those of other processes. It may wait for a process that is
-    /// just opening the ledger.
+    /// just opening the ledger. What is short to read is read on its caller's thread too.
     #[default]
     Caller,
     /// Only the ledger's own: for a server, whose threads have other calls to serve.
@@ -36,7 +36,7 @@ pub struct OpenOptions {
     /// Opens a ledger although it is behind its high water, for reading until
     /// [`SqliteLedger::accept_loss`](super::SqliteLedger::accept_loss).
     pub accept_behind: bool,
-    /// Which threads write.
+    /// Which threads write and read.
     pub threads: Threads,
     /// How [`Ledger::wait`](crate::Ledger::wait) waits.
     pub sleep: Arc<dyn Sleep>,

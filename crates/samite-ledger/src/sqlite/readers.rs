@@ -1,7 +1,9 @@
-//! A few threads that read, each with a connection of its own. They are started when there is something to read.
+//! A few threads that read, each with a connection of its own. They are started when there is something to read. What
+//! is short may be read on its caller's thread.
 
 use super::connection;
 use super::failure::{Failure, closed};
+use super::open::Threads;
 use futures_channel::oneshot;
 use rusqlite::Connection;
 use samite_model::{Error, Result};
@@ -22,12 +24,15 @@ pub(super) struct Readers {
     receiver: async_channel::Receiver<Job>,
     idle: Arc<AtomicUsize>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// What a caller reads with on its own thread; opened at the first use.
+    own: Mutex<Option<Connection>>,
 }
 
 impl Readers {
     pub(super) fn new(path: PathBuf, immutable: bool) -> Self {
         let (sender, receiver) = async_channel::unbounded();
-        Self { path, immutable, sender, receiver, idle: Arc::default(), threads: Mutex::default() }
+        let (idle, threads, own) = (Arc::default(), Mutex::default(), Mutex::default());
+        Self { path, immutable, sender, receiver, idle, threads, own }
     }
 
     /// Reads in one transaction, so that all queries see the same commits.
@@ -46,6 +51,32 @@ impl Readers {
         self.sender.try_send(job).map_err(|_| closed())?;
         self.start()?;
         answer.await.map_err(|_| closed())?
+    }
+
+    /// As [`Readers::read`], on this very thread when no other caller reads on its own; for what takes no longer than a
+    /// change of threads.
+    pub(super) async fn look<T, F>(&self, threads: Threads, doing: impl Into<String>, read: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> std::result::Result<T, Failure> + Send + 'static,
+    {
+        if threads == Threads::Caller
+            && let Ok(mut own) = self.own.try_lock()
+            && !self.sender.is_closed()
+        {
+            let explain = |failure: Failure, doing: String| failure.into_error(&doing);
+            if own.is_none() {
+                match connection::open_reader(&self.path, self.immutable) {
+                    Ok(opened) => *own = Some(opened),
+                    Err(error) => return Err(explain(error.into(), doing.into())),
+                }
+            }
+            if let Some(database) = own.as_ref() {
+                return in_transaction(database, read).map_err(|failure| explain(failure, doing.into()));
+            }
+            return Err(closed());
+        }
+        self.read(doing, read).await
     }
 
     /// Starts a thread when none is free.
@@ -76,6 +107,7 @@ impl Readers {
     /// Ends the threads after the reads that are under way.
     pub(super) fn close(&self) {
         self.sender.close();
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).take();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A read that panicked has told its caller already, by dropping the reply.
