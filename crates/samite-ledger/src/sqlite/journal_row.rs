@@ -121,7 +121,7 @@ pub(super) fn list(database: &Connection, filter: &JournalFilter) -> rusqlite::R
         values.push(Box::new(last));
     }
     let condition = if wanted.is_empty() { String::new() } else { format!(" WHERE {}", wanted.join(" AND ")) };
-    let mut statement = database.prepare(&format!("{}{condition} ORDER BY j.row", select!("")))?;
+    let mut statement = database.prepare_cached(&format!("{}{condition} ORDER BY j.row", select!("")))?;
     let values = values.iter().map(AsRef::as_ref);
     statement.query_map(rusqlite::params_from_iter(values), from_row)?.collect()
 }

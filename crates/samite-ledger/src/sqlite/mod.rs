@@ -231,7 +231,9 @@ impl Ledger for SqliteLedger {
     }
 
     async fn journals(&self, filter: JournalFilter) -> Result<Vec<JournalState>> {
-        let found = self.shared.readers.read("list journals", move |database| {
+        // Those of a family are few; all of a store may be many.
+        let threads = if filter.family.is_some() { self.shared.threads } else { Threads::Own };
+        let found = self.shared.readers.look(threads, "list journals", move |database| {
             Ok(journal_row::list(database, &filter)?.into_iter().map(|journal| journal.state).collect())
         });
         found.await
