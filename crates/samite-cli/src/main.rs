@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&with_place(error)),
+        Err(error) => return usage(&without_hidden(with_place(error))),
     };
     let surface = Surface::new(arguments.global);
     match futures_lite::future::block_on(arguments.command.run(&surface)) {
@@ -52,6 +52,7 @@ fn place_of(command: &str) -> Option<&'static str> {
         "new" => "session new",
         "list" => "session list",
         "show" => "session show",
+        "set" => "session set",
         "tree" => "session tree",
         "run" => "step run",
         "steps" => "step list",
@@ -69,6 +70,15 @@ fn unknown_command(error: &clap::Error) -> Option<&str> {
         Some(ContextValue::String(command)) => Some(command),
         _ => None,
     }
+}
+
+/// Leaves out the commands that nobody calls but samite itself.
+fn without_hidden(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::ValidSubcommand) {
+        let shown = names.into_iter().filter(|name| !name.starts_with("__")).collect();
+        error.insert(ContextKind::ValidSubcommand, ContextValue::Strings(shown));
+    }
+    error
 }
 
 /// Suggests the command that sits elsewhere, and not one that only looks alike.

@@ -218,6 +218,36 @@ fn a_fork_says_how_long_trees_are_kept_where_there_may_be_trees() {
 }
 
 #[test]
+fn a_key_is_not_taken_for_the_beginning_of_another_steps_id() {
+    let place = Place::new();
+    let id = place.session();
+    let lost = ["step", "run", &id, "--key", "lost", "--tool", "lost", "--", "sh", "-c", "kill -9 $PPID; sleep 60"];
+    assert_eq!(place.json(&lost).error(7)["code"], "supervisor_lost");
+    let steps = place.json(&["step", "list", &id]).json();
+    let digit = text(&steps, "/steps/0/id")[..1].to_owned();
+    place.run(&["step", "run", &id, "--key", &digit, "--tool", "done", "--", "true"]).ok();
+    let error = place.json(&["step", "resolve", &id, &digit, "--did-not"]).error(3);
+    assert_eq!(error["code"], "not_in_doubt", "{error}");
+    // A variable that a script has not set names no step either.
+    assert_eq!(place.json(&["step", "resolve", &id, "", "--did-not"]).error(2)["code"], "usage");
+    let steps = place.json(&["step", "list", &id]).json();
+    assert_eq!(text(&steps, "/steps/0/state"), "in_doubt", "{steps}");
+    place.run(&["step", "resolve", &id, &text(&steps, "/steps/0/id")[..12], "--did-not"]).ok();
+    assert_eq!(text(&place.json(&["step", "list", &id]).json(), "/steps/0/state"), "failed_retryable");
+}
+
+#[test]
+fn a_group_of_commands_names_those_that_people_call() {
+    let place = Place::new();
+    for arguments in [&[][..], &["step"]] {
+        let error = place.json(arguments).error(2);
+        assert_eq!(error["code"], "usage");
+        assert!(text(&error, "/message").contains("[subcommands: "), "{error}");
+        assert!(!text(&error, "/message").contains("__"), "{error}");
+    }
+}
+
+#[test]
 fn tables_fit_eighty_columns() {
     let place = Place::new();
     let id = place.session();

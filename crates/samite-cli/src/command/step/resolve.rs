@@ -2,10 +2,11 @@
 
 use crate::input::file_or_input;
 use crate::printer::{Answer, Page};
-use crate::reference::Reference;
+use crate::reference::{Found, Reference};
 use crate::shape::PositionShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use samite::payload::SettledBy;
 use samite::{Client, Resolution, Settled, StepRecord};
 use samite_model::step::State;
@@ -36,6 +37,7 @@ pub(crate) struct Resolve {
     /// The session: SESSION or SESSION:BRANCH
     session: Reference,
     /// The step: its key, or the beginning of its id
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     step: String,
     /// It happened
     #[arg(long, group = "what")]
@@ -96,19 +98,18 @@ impl Resolve {
         Ok((Settled::Happened(output), "happened"))
     }
 
-    /// The open step that has this key, or an id that begins so.
-    async fn find(&self, client: &Client, found: crate::reference::Found) -> Result<StepRecord> {
+    /// The step that has this key; where none has, the one whose id begins so. Open ones come before others.
+    async fn find(&self, client: &Client, found: Found) -> Result<StepRecord> {
         let open = |step: &StepRecord| matches!(step.state, State::Started | State::InDoubt);
-        let mut steps: Vec<StepRecord> = client
-            .steps(found.session, found.branch)
-            .await?
-            .into_iter()
-            .filter(|step| step.started.key == self.step || step.id.to_string().starts_with(&self.step))
-            .collect();
+        let by_key = |step: &StepRecord| step.started.key == self.step;
+        let mut steps = client.steps(found.session, found.branch).await?;
+        // A key is meant whole, and is never the beginning of another step's id.
+        let key = steps.iter().any(by_key);
+        steps.retain(|step| if key { by_key(step) } else { step.id.to_string().starts_with(&self.step) });
         if steps.iter().any(open) {
             steps.retain(open);
         }
-        if steps.iter().all(|step| step.started.key == self.step) {
+        if key {
             // All of them are tries of one step: the last one counts.
             steps = steps.split_off(steps.len().saturating_sub(1));
         }
