@@ -1,9 +1,10 @@
 //! What a command reads: payloads and passphrases come through files and standard input, never through arguments that
 //! other processes can see.
 
-use samite_host::files;
+use samite_host::files::io_error;
 use samite_model::{Error, Result};
-use std::io::{IsTerminal, Read, Write, stderr, stdin};
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal, Read, Write, stderr, stdin};
 use std::path::Path;
 
 /// Whether there is a person to ask: one who sees standard error and types into standard input.
@@ -34,10 +35,15 @@ pub(crate) fn standard_input(what: &str, limit: u64) -> Result<Vec<u8>> {
         return Err(Error::invalid("no_input", format!("{what} is missing"))
             .hint("pipe it in, or see --help for the other ways to give it"));
     }
-    let mut bytes = Vec::new();
-    stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
+    bounded(what, stdin().lock(), limit, |error| {
         Error::unavailable("input_failed", format!("cannot read standard input: {error}")).because(error)
-    })?;
+    })
+}
+
+/// All bytes of a reader, which may have no end.
+fn bounded(what: &str, from: impl Read, limit: u64, failed: impl Fn(io::Error) -> Error) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limit { Err(too_large(what, limit)) } else { Ok(bytes) }
 }
 
@@ -49,7 +55,8 @@ fn too_large(what: &str, limit: u64) -> Error {
 /// A file's bytes; `-` is standard input.
 ///
 /// # Errors
-/// As [`files::read`] and [`standard_input`]; a file that is too large is not read.
+/// As [`standard_input`]; `not_found`, `denied`, `invalid` or `unavailable`, naming the path, when it cannot be read. A
+/// file that is too large is not read.
 pub(crate) fn file_or_input(what: &str, path: &Path, limit: u64) -> Result<Vec<u8>> {
     if path == Path::new("-") {
         return standard_input(what, limit);
@@ -58,7 +65,8 @@ pub(crate) fn file_or_input(what: &str, path: &Path, limit: u64) -> Result<Vec<u
     if path.metadata().is_ok_and(|metadata| metadata.len() > limit) {
         return Err(too_large(what, limit));
     }
-    files::read(path)
+    let failed = |error| io_error("read", path, error);
+    bounded(what, OpenOptions::new().read(true).open(path).map_err(failed)?, limit, failed)
 }
 
 /// A passphrase: the first line of a file, of `SAMITE_PASSPHRASE`, or of standard input.

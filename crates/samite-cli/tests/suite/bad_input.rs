@@ -1,7 +1,7 @@
 //! What damaged stores, full disks, odd input and zombies end with, on the command line.
 
 use crate::mount::Mount;
-use crate::support::{Place, text};
+use crate::support::{Did, Place, SAMITE, text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -143,6 +143,14 @@ fn a_payload_that_is_too_large_is_refused_before_it_is_read() {
     file.set_len((4 << 30) + 1).unwrap();
     let error = error(&place, &["append", &id, "--file", "huge"], 2, "input_too_large");
     assert!(text(&error, "/message").contains("4294967296"), "{error}");
+    // A file that tells no length is read up to the limit, and has no end here.
+    let endless = ["--json", "step", "resolve", &id, "k", "--happened", "--output", "/dev/zero"];
+    let mut shell = Command::new("sh");
+    for (name, value) in place.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        shell.env(name, value);
+    }
+    shell.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh", SAMITE]).args(endless);
+    assert_eq!(Did::new(&shell.output().unwrap()).error(2)["code"], "input_too_large");
     assert_eq!(payloads(&place, &id), [""; 0]);
 }
 
