@@ -13,6 +13,7 @@ pub(crate) fn with_advice(error: Error) -> Error {
         "not_a_file" => {
             &["name a file; `samite fork SESSION@SEQ --into DIR` puts the whole tree into a directory to look at"]
         }
+        "no_file" if error.hints().is_empty() => &["look at the path: it, or a directory above it, is not there"],
         "bad_json" => &["quote it for the shell, or give it with --file"],
         "no_master" | "master_not_found" => &[
             "`samite key import FILE` puts an exported key there",

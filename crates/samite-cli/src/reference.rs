@@ -35,6 +35,19 @@ pub(crate) struct Found {
     pub(crate) seq: Option<u64>,
 }
 
+impl Found {
+    /// The branch that was named, or the current one.
+    ///
+    /// # Errors
+    /// As [`Client::current_branch`].
+    pub(crate) async fn branch_or_current(&self, client: &Client) -> Result<BranchId> {
+        match self.branch {
+            Some(branch) => Ok(branch),
+            None => client.current_branch(self.session).await,
+        }
+    }
+}
+
 impl FromStr for Reference {
     type Err = String;
 
@@ -115,10 +128,7 @@ impl Reference {
     /// As [`Reference::find`], and `not_found` when the branch does not reach so far.
     pub(crate) async fn find_position(&self, client: &Client) -> Result<FoundPosition> {
         let found = self.find(client).await?;
-        let branch = match found.branch {
-            Some(branch) => branch,
-            None => client.current_branch(found.session).await?,
-        };
+        let branch = found.branch_or_current(client).await?;
         let position = match found.seq {
             Some(seq) => client.position(found.session, branch, seq).await?,
             None => client.head(found.session, branch).await?,

@@ -127,10 +127,7 @@ impl Append {
         let attributes = self.attributes.clone().unwrap_or_default();
         let Compaction { from, to } = serde_json::from_value(attributes)
             .map_err(|_| refuse("a compaction has attributes with a range, from and to".to_owned()))?;
-        let branch = match found.branch {
-            Some(branch) => branch,
-            None => client.current_branch(found.session).await?,
-        };
+        let branch = found.branch_or_current(client).await?;
         let head = client.head(found.session, branch).await?.seq;
         if from == 0 || from > to || to > head {
             return Err(refuse(format!("there is no range from seq {from} to {to} on a branch that ends at {head}")));

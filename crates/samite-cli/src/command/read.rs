@@ -72,10 +72,10 @@ impl Read {
         if self.context {
             return self.read_context(surface, &client, found).await;
         }
-        let branch = match found.branch {
-            Some(branch) => branch,
-            None => client.current_branch(found.session).await?,
-        };
+        let branch = found.branch_or_current(&client).await?;
+        if let Some(seq) = found.seq {
+            client.position(found.session, branch, seq).await?;
+        }
         let mut keys = Keys::default();
         let mut left = self.limit.unwrap_or(u64::MAX);
         let mut next = self.from;

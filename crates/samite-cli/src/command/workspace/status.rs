@@ -52,10 +52,7 @@ impl Status {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
         let found = self.session.find_branch(&client).await?;
-        let branch = match found.branch {
-            Some(branch) => branch,
-            None => client.current_branch(found.session).await?,
-        };
+        let branch = found.branch_or_current(&client).await?;
         let progress = surface.printer.progress("looking at the workspace");
         let status = client.workspace_status(found.session, Some(branch)).await?;
         drop(progress);
