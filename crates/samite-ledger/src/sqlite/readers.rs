@@ -7,9 +7,10 @@ use super::open::Threads;
 use futures_channel::oneshot;
 use rusqlite::Connection;
 use samite_model::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 /// More than two cores gain nothing here, and one long read must not stop all others.
@@ -60,23 +61,36 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> std::result::Result<T, Failure> + Send + 'static,
     {
+        let doing = doing.into();
         if threads == Threads::Caller
-            && let Ok(mut own) = self.own.try_lock()
+            && let Some(mut own) = self.try_own()
             && !self.sender.is_closed()
         {
-            let explain = |failure: Failure, doing: String| failure.into_error(&doing);
-            if own.is_none() {
-                match connection::open_reader(&self.path, self.immutable) {
-                    Ok(opened) => *own = Some(opened),
-                    Err(error) => return Err(explain(error.into(), doing.into())),
-                }
-            }
-            if let Some(database) = own.as_ref() {
-                return in_transaction(database, read).map_err(|failure| explain(failure, doing.into()));
-            }
-            return Err(closed());
+            return self.read_own(&mut own, read).map_err(|failure| failure.into_error(&doing));
         }
         self.read(doing, read).await
+    }
+
+    fn read_own<T>(
+        &self,
+        own: &mut Option<Connection>,
+        read: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, Failure> {
+        // Out of its place meanwhile: the transaction of a read that panics goes with the connection.
+        let database = own.take().map_or_else(|| connection::open_reader(&self.path, self.immutable), Ok)?;
+        let result = in_transaction(&database, read);
+        *own = Some(database);
+        result
+    }
+
+    /// The place of the connection for callers' threads, unless another caller has it.
+    fn try_own(&self) -> Option<MutexGuard<'_, Option<Connection>>> {
+        match self.own.try_lock() {
+            Ok(own) => Some(own),
+            // A read that panicked has left no connection in it.
+            Err(TryLockError::Poisoned(own)) => Some(own.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Starts a thread when none is free.
@@ -110,7 +124,7 @@ impl Readers {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).take();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // A read that panicked has told its caller already, by dropping the reply.
+            // It ends by itself: no read makes it panic.
             let _ = thread.join();
         }
     }
@@ -123,17 +137,14 @@ fn serve(jobs: &async_channel::Receiver<Job>, idle: &AtomicUsize, open: impl Fn(
         let job = jobs.recv_blocking();
         idle.fetch_sub(1, Ordering::Relaxed);
         let Ok(job) = job else { return };
-        if database.is_none() {
-            match open() {
-                Ok(opened) => database = Some(opened),
-                Err(error) => {
-                    job(Err(error));
-                    continue;
+        match database.take().map_or_else(&open, Ok) {
+            Ok(opened) => {
+                // One that panics has told its caller, by dropping the reply; its transaction goes with the connection.
+                if catch_unwind(AssertUnwindSafe(|| job(Ok(&opened)))).is_ok() {
+                    database = Some(opened);
                 }
             }
-        }
-        if let Some(database) = &database {
-            job(Ok(database));
+            Err(error) => job(Err(error)),
         }
     }
 }
@@ -149,4 +160,59 @@ fn in_transaction<T>(
         database.execute_batch("ROLLBACK")?;
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::block_on;
+    use std::thread::{self, ThreadId};
+
+    fn count(database: &Connection) -> std::result::Result<i64, Failure> {
+        Ok(database.query_row("SELECT count(*) FROM some", [], |row| row.get(0))?)
+    }
+
+    /// Reads something and panics then.
+    fn fail(database: &Connection) -> std::result::Result<i64, Failure> {
+        panic!("{:?}", count(database));
+    }
+
+    /// A database, what reads it, and a connection that writes it.
+    fn readers(folder: &tempfile::TempDir) -> (Readers, Connection) {
+        let path = folder.path().join("some.db");
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE some(number);").unwrap();
+        (Readers::new(path, false), writer)
+    }
+
+    /// Whether nobody reads an older state.
+    fn is_free(writer: &Connection) -> bool {
+        writer.execute_batch("INSERT INTO some VALUES(1)").unwrap();
+        writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map(|busy: i64| busy == 0).unwrap()
+    }
+
+    #[test]
+    fn a_look_that_panics_leaves_no_transaction_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let (readers, writer) = readers(&folder);
+        for _ in 0..2 {
+            let failed = catch_unwind(AssertUnwindSafe(|| block_on(readers.look(Threads::Caller, "count", fail))));
+            assert!(failed.is_err());
+            assert!(is_free(&writer));
+        }
+        let here = |_: &Connection| Ok::<ThreadId, Failure>(thread::current().id());
+        assert_eq!(block_on(readers.look(Threads::Caller, "look", here)).unwrap(), thread::current().id());
+        assert_eq!(block_on(readers.look(Threads::Caller, "count", count)).unwrap(), 2);
+    }
+
+    #[test]
+    fn reads_that_panic_keep_no_other_from_being_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let (readers, writer) = readers(&folder);
+        for _ in 0..=THREADS {
+            assert_eq!(block_on(readers.read("count", fail)).unwrap_err().code(), "closed");
+        }
+        assert_eq!(block_on(readers.read("count", count)).unwrap(), 0);
+        assert!(is_free(&writer));
+    }
 }
