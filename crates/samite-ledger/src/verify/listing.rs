@@ -2,10 +2,14 @@
 
 use crate::{JournalFilter, JournalState, Ledger};
 use samite_model::{ErrorKind, JournalId, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+const DIGIT: &str = "0123456789abcdef";
 /// So many digits of an id tell journals apart when their list cannot be read in one piece.
 const DIGITS: usize = 8;
+/// More unreadable beginnings than this are not told apart further: where the index of ids is damaged, those that no
+/// journal has cannot be read either.
+const MOST: usize = 1024;
 
 /// The journals that can be read, and what cannot.
 #[derive(Clone, Debug, Default)]
@@ -41,24 +45,34 @@ pub async fn list(ledger: &dyn Ledger, filter: &JournalFilter) -> Result<Listed>
     Ok(Listed { journals: found, unreadable })
 }
 
-/// The list of journals, found by the beginnings of ids.
+/// The list of journals, found by the beginnings of ids, since it cannot be read in one piece.
 async fn piecewise(ledger: &dyn Ledger, filter: &JournalFilter) -> Result<Listed> {
     let mut listed = Listed::default();
-    let narrowed = filter.prefix.clone();
-    let (first, family) = narrowed.unwrap_or_default();
-    let mut prefixes = vec![first];
-    while let Some(prefix) = prefixes.pop() {
-        let some = JournalFilter { prefix: Some((prefix.clone(), family)), ..filter.clone() };
-        match ledger.journals(some).await {
-            Ok(journals) => listed.journals.extend(journals),
-            Err(error) if error.kind() == ErrorKind::Corrupt && prefix.len() < DIGITS => {
-                prefixes.extend("0123456789abcdef".chars().map(|digit| format!("{prefix}{digit}")));
+    let (first, family) = filter.prefix.clone().unwrap_or_default();
+    let shortest = first.len();
+    let mut digits = shortest;
+    let mut unread = vec![first];
+    while digits < DIGITS && (1..=MOST).contains(&unread.len()) {
+        let longer = unread.iter().flat_map(|prefix| DIGIT.chars().map(move |digit| format!("{prefix}{digit}")));
+        let prefixes: Vec<String> = longer.collect();
+        digits += 1;
+        unread.clear();
+        for prefix in prefixes {
+            let some = JournalFilter { prefix: Some((prefix.clone(), family)), ..filter.clone() };
+            match ledger.journals(some).await {
+                Ok(journals) => listed.journals.extend(journals),
+                Err(error) if error.kind() == ErrorKind::Corrupt => unread.push(prefix),
+                Err(error) => return Err(error),
             }
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                listed.unreadable.push(format!("a journal whose id begins with {prefix} cannot be read"));
-            }
-            Err(error) => return Err(error),
         }
+    }
+    if unread.len() > MOST {
+        let first_digits: BTreeSet<&str> = unread.iter().filter_map(|prefix| prefix.get(..=shortest)).collect();
+        let named = |digits| format!("journals whose ids begin with {digits} cannot be read");
+        listed.unreadable.extend(first_digits.into_iter().map(named));
+    } else {
+        let named = |prefix| format!("a journal whose id begins with {prefix} cannot be read");
+        listed.unreadable.extend(unread.into_iter().map(named));
     }
     let mut seen = HashSet::new();
     listed.journals.retain(|state| seen.insert(state.id));

@@ -3,7 +3,9 @@
 use crate::sqlite_support::{append, create, entry, fill, journal_id, new_journal, read_all};
 use samite_host::files;
 use samite_ledger::testing::block_on;
-use samite_ledger::{Append, Commit, LeaseRequest, Ledger, Lost, OpenOptions, Read, SqliteLedger};
+use samite_ledger::{
+    Append, Commit, JournalFilter, LeaseRequest, Ledger, Lost, OpenOptions, Read, SqliteLedger, verify,
+};
 use samite_model::{ErrorKind, JournalId, Pseudonym, Result};
 use std::fs::OpenOptions as FileOptions;
 use std::os::unix::fs::FileExt;
@@ -297,6 +299,31 @@ fn a_flipped_bit_in_the_database_is_named_and_the_rest_is_read() {
         flip(&store.database(), at, bit);
     }
     assert!(named > 20, "only {named} flips were found out");
+}
+
+#[test]
+fn a_list_of_which_nothing_can_be_read_is_said_to_be_so() {
+    let store = Store::new();
+    block_on(async {
+        let ledger = store.open().unwrap();
+        ledger.checkpoint().await.unwrap();
+        ledger.close().await;
+    });
+    // The roots of the table of journals and of its index of ids, which lie side by side.
+    let roots: Vec<usize> = {
+        let database = rusqlite::Connection::open(store.database()).unwrap();
+        let mut statement = database.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'journal'").unwrap();
+        let roots = statement.query_map([], |row| row.get::<_, u32>(0)).unwrap();
+        roots.map(|root| usize::try_from(root.unwrap()).unwrap()).collect()
+    };
+    for root in roots {
+        flip(&store.database(), (root - 1) * PAGE, 4);
+    }
+    let ledger = SqliteLedger::open(OpenOptions::new(store.database()).read_only().accept_behind()).unwrap();
+    let listed = block_on(verify::list(&ledger, &JournalFilter::default())).unwrap();
+    assert_eq!(listed.journals, []);
+    assert_eq!(listed.unreadable.len(), 16, "{:?}", listed.unreadable);
+    assert!(listed.unreadable.contains(&"journals whose ids begin with 7 cannot be read".to_owned()));
 }
 
 /// Reads entry by entry: each is what it was, but for its sealed payload, or is named. Whether any was named.
