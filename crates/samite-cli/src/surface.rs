@@ -142,6 +142,15 @@ pub(crate) fn site(store: &Embedded, base: &Path) -> Result<Site> {
     Ok(Site { base: base.to_owned(), lives: store.lives()? })
 }
 
+/// Where this command was called.
+///
+/// # Errors
+/// `not_found` (`no_directory`) when that is gone.
+pub(crate) fn here() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|error| Error::not_found("no_directory", "the current directory is gone").because(error))
+}
+
 /// This program, which supervises the commands of steps.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! `samite gc`.
 
-use crate::printer::words::{bytes, count};
+use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -89,12 +89,11 @@ impl Plan {
             ("TREES", Column::Right),
             ("BYTES", Column::Right),
         ]);
-        let short = |id: &str| id.chars().take(12).collect::<String>();
         for branch in &self.branches {
             let why = if branch.deleted { "deleted" } else { "its time is over" };
             table.row([
-                short(&branch.session),
-                short(&branch.branch),
+                short_id(&branch.session),
+                short_id(&branch.branch),
                 why.to_owned(),
                 branch.trees.to_string(),
                 bytes(branch.bytes),

@@ -4,11 +4,11 @@ use crate::printer::words::count;
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
 use crate::shape::{AssessmentShape, ChangeShape, ErrorShape, PositionShape, SettlementShape, TreeShape, show_paths};
-use crate::surface::{Access, Surface, site};
+use crate::surface::{Access, Surface, here, site};
 use clap::Args;
 use samite::fingerprint::{Difference, StateFile};
 use samite::recover::{Drift, RecoverOptions, RecoveredStep, Recovery};
-use samite_model::{Error, Result};
+use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -220,8 +220,7 @@ impl Workspace {
 
 impl Recover {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let here = std::env::current_dir()
-            .map_err(|error| Error::not_found("no_directory", "the current directory is gone").because(error))?;
+        let here = here()?;
         let store = surface.open(Access::Write)?;
         let client = store.client().await?;
         let found = self.session.find_branch(&client).await?;

@@ -1,6 +1,6 @@
 //! `samite status`.
 
-use crate::printer::words::{bytes, count};
+use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::shape::{BranchShape, ErrorShape, SessionShape};
 use crate::surface::{Access, Surface};
@@ -101,7 +101,7 @@ impl Answer for Held {
         ]);
         for (session, branch) in aside {
             table.row([
-                session.id().chars().take(12).collect(),
+                short_id(session.id()),
                 session.name().unwrap_or_default().to_owned(),
                 branch.shape.short(),
                 branch.entries.to_string(),

@@ -28,6 +28,11 @@ pub(crate) fn day(nanoseconds: i64) -> String {
     )
 }
 
+/// The first digits of an id, as a person is shown it.
+pub(crate) fn short_id(id: &str) -> String {
+    id.chars().take(12).collect()
+}
+
 /// A duration in nanoseconds.
 pub(crate) fn duration(nanoseconds: u64) -> String {
     let (seconds, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);

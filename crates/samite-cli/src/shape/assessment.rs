@@ -1,6 +1,7 @@
 //! Doubts as answers: what is known of a step in doubt, what to do, and what was done.
 
 use super::{OutcomeShape, PositionShape, StepShape};
+use crate::printer::words::short_id;
 use crate::printer::{Page, Style};
 use crate::reference::Reference;
 use samite::recover::{Assessment, Fate, LostProcess, Part, Settlement};
@@ -94,7 +95,7 @@ impl AssessmentShape {
             Decision::Wait { seconds } => error.hint(format!("call again in {seconds} s")),
             Decision::Busy => error.hint("wait for it to end, then call again"),
             _ => {
-                let id: String = step.id.chars().take(12).collect();
+                let id = short_id(&step.id);
                 error.hint(format!("samite step resolve {session} {id} --happened | --did-not | --abandon"))
             }
         }
@@ -126,7 +127,7 @@ impl AssessmentShape {
     /// Puts it on a page.
     pub(crate) fn show(&self, page: &mut Page) {
         let step = &self.step;
-        let id: String = step.id.chars().take(12).collect();
+        let id = short_id(&step.id);
         let facts =
             format!("  {} · {} · try {} · seq {} · {id}", step.tool, step.effect.name(), step.attempt, step.start.seq);
         page.spans(&[(Style::Strong, &step.key), (Style::Dim, &facts)]);

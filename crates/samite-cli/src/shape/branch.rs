@@ -1,7 +1,7 @@
 //! A branch as an answer.
 
 use super::PositionShape;
-use crate::printer::words::{day, rfc3339};
+use crate::printer::words::{day, rfc3339, short_id};
 use samite::payload::ForkReason;
 use samite::{Branch, Client, Lifetime};
 use samite_model::{Result, SessionId};
@@ -53,7 +53,7 @@ impl BranchShape {
 
     /// The first digits of the id.
     pub(crate) fn short(&self) -> String {
-        self.id.chars().take(12).collect()
+        short_id(&self.id)
     }
 
     /// Why it was made, in a word.

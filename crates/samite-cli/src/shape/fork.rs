@@ -2,7 +2,7 @@
 
 use super::workspace::SHOWN;
 use super::{PositionShape, RestoredShape, StepShape};
-use crate::printer::words::{count, day, rfc3339};
+use crate::printer::words::{count, day, rfc3339, short_id};
 use crate::printer::{Answer, Page, Style};
 use samite::workspace::Restored;
 use samite::{ForkReport, LeftBehind};
@@ -78,7 +78,6 @@ impl ForkShape {
 
 impl Answer for ForkShape {
     fn show(&self, page: &mut Page) {
-        let short = |id: &str| id.chars().take(12).collect::<String>();
         let does = if self.rewound { "is current now, and goes on after" } else { "goes on after" };
         let at = format!(" {does} seq {} of branch {}", self.at.seq, self.at.short());
         page.spans(&[(Style::Plain, "branch "), (Style::Strong, &self.id), (Style::Plain, &at)]);
@@ -94,7 +93,7 @@ impl Answer for ForkShape {
             page.line(format!(
                 "branch {} keeps its workspace trees until {}, or 30 days after its last entry, and its log for good; \
                  `samite branch keep` keeps both",
-                short(whose),
+                short_id(whose),
                 day(until)
             ));
         }
@@ -120,7 +119,7 @@ impl Answer for ForkShape {
         if !self.in_doubt.is_empty() {
             page.styled(Style::Care, "steps that were open at this point are in doubt on the new branch:");
             for step in &self.in_doubt {
-                page.line(format!("  {}  {} ({}, seq {})", short(&step.id), step.tool, step.key, step.start.seq));
+                page.line(format!("  {}  {} ({}, seq {})", short_id(&step.id), step.tool, step.key, step.start.seq));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Samite's own entries in a line each, for a person.
 
-use crate::printer::words::{bytes, count, duration};
+use crate::printer::words::{bytes, count, duration, short_id};
 use samite::Entry;
 use samite::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached};
 use samite_model::step::OutcomeKind;
@@ -123,7 +123,7 @@ fn tree(recorded: &TreeRecorded) -> String {
     let files = number("files").map(|files| count(files, "file")).unwrap_or_default();
     let size = number("bytes").map(bytes).unwrap_or_default();
     let label = recorded.label.as_deref().map(short).unwrap_or_default();
-    let root: String = recorded.root.to_string().chars().take(12).collect();
+    let root = short_id(&recorded.root.to_string());
     join(&[format!("tree {root}"), label, files, size])
 }
 

@@ -1,5 +1,6 @@
 //! A position on a branch as an answer.
 
+use crate::printer::words::short_id;
 use samite_model::Position;
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ pub(crate) struct PositionShape {
 impl PositionShape {
     /// The first digits of the branch's id.
     pub(crate) fn short(&self) -> String {
-        self.branch.chars().take(12).collect()
+        short_id(&self.branch)
     }
 }
 

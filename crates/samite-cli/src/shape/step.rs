@@ -1,7 +1,7 @@
 //! A step as an answer.
 
 use super::PositionShape;
-use crate::printer::words::{duration, rfc3339, time};
+use crate::printer::words::{duration, rfc3339, short_id, time};
 use crate::printer::{Column, Table};
 use samite::StepRecord;
 use samite::payload::{NotRun, SettledBy};
@@ -140,7 +140,7 @@ pub(crate) fn step_table(steps: &[StepShape]) -> Table {
             style,
             [
                 step.start.seq.to_string(),
-                step.id.chars().take(12).collect(),
+                short_id(&step.id),
                 step.key.clone(),
                 step.tool.clone(),
                 step.effect.name().to_owned(),

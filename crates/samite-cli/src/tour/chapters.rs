@@ -1,6 +1,7 @@
 //! What the tour shows, chapter by chapter.
 
 use super::stage::Stage;
+use crate::printer::words::short_id;
 use rustix::process::{Pid, Signal, kill_process_group};
 use samite_model::{Error, Result};
 use serde_json::Value;
@@ -60,7 +61,7 @@ fn prepare(stage: &mut Stage) -> Result<Scene> {
     stage.git(&repository, &["push", "-q", "origin", "main"])?;
     let out = stage.run(&["session", "new", "--name", "greet the world"])?;
     // Any unique beginning of an id will do.
-    let session: String = out.trim().chars().take(12).collect();
+    let session = short_id(out.trim());
     stage.run(&["workspace", "attach", &session, &repository.to_string_lossy()])?;
     stage.run(&["append", &session, "--text", "Please add a greeting, commit it and push it."])?;
     stage.run(&["checkpoint", &session, "--label", "the beginning"])?;
@@ -157,7 +158,7 @@ fn forks(stage: &mut Stage, scene: &Scene) -> Result<()> {
         stage.run(&["fork", &scene.session, "--name", name, "--into", &directory.to_string_lossy()])?;
         let branches = stage.ask(&["branch", "list", &scene.session])?;
         let branch = list(&branches, "/branches").iter().rfind(|branch| text(branch, "/name") == name).cloned();
-        let branch: String = text(&branch.unwrap_or_default(), "/id").chars().take(12).collect();
+        let branch = short_id(&text(&branch.unwrap_or_default(), "/id"));
         works.push((name, directory, format!("{}:{branch}", scene.session)));
     }
     let agents = works

@@ -1,6 +1,7 @@
 //! Where the tour takes place: a scratch directory, this program, and git.
 
 use crate::printer::{Answer, Page, Printer, Style};
+use crate::surface::program;
 use samite_model::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
@@ -52,9 +53,7 @@ impl Answer for Line {
 
 impl Stage {
     pub(super) fn new(printer: Printer, scratch: &Path) -> Result<Self> {
-        let program = std::env::current_exe()
-            .map_err(|error| Error::internal("no_program", "cannot find this program's own file").because(error))?;
-        Ok(Self { printer, scratch: scratch.to_owned(), program, checks: Vec::new(), chapter: 0 })
+        Ok(Self { printer, scratch: scratch.to_owned(), program: program()?, checks: Vec::new(), chapter: 0 })
     }
 
     /// A path in the scratch directory.

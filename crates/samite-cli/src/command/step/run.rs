@@ -3,13 +3,13 @@
 use crate::printer::{Answer, Page, Printer, Style};
 use crate::reference::Reference;
 use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
-use crate::surface::{Access, Surface, program, site};
+use crate::surface::{Access, Surface, here, program, site};
 use clap::Args;
 use samite::run::{Captured, CommandOutput, Interrupted, OnStart, Ran, RunStep, tool_of};
 use samite::syntax::{parse_effect, parse_probe, parse_target};
-use samite::{Client, NewStep, Outcome, ReadOptions};
+use samite::{Client, Entry, NewStep, Outcome, ReadOptions};
 use samite_model::step::{Effect, OutcomeKind};
-use samite_model::{BranchId, Error, Result, SessionId};
+use samite_model::{BranchId, Error, Position, Result, SessionId};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -141,8 +141,7 @@ impl Run {
     }
 
     pub(super) async fn run(self: Box<Self>, surface: &Surface) -> Result<ExitCode> {
-        let here = std::env::current_dir()
-            .map_err(|error| Error::not_found("no_directory", "the current directory is gone").because(error))?;
+        let here = here()?;
         let directory = self.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
         let step = self.step(&directory)?;
         let store = surface.open(Access::Write)?;
@@ -209,14 +208,16 @@ impl Run {
 
 /// The id of the step that an outcome is of, as the outcome's own entry has it.
 async fn step_of(client: &Client, session: SessionId, outcome: &Outcome) -> Result<String> {
-    let seq = outcome.position.seq;
-    let only = ReadOptions { from: seq, to: Some(seq), ..ReadOptions::default() };
-    let entries = client.read(session, Some(outcome.position.journal), only).await?.all().await?;
-    let entry: serde_json::Value = match entries.first() {
+    let entry: serde_json::Value = match entry_at(client, session, outcome.position).await? {
         Some(entry) => entry.json()?,
         None => serde_json::Value::Null,
     };
     Ok(entry.get("step").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned())
+}
+
+async fn entry_at(client: &Client, session: SessionId, at: Position) -> Result<Option<Entry>> {
+    let only = ReadOptions { from: at.seq, to: Some(at.seq), ..ReadOptions::default() };
+    Ok(client.read(session, Some(at.journal), only).await?.all().await?.into_iter().next())
 }
 
 /// The exit status when another step was settled, and the command was not run because it may be the same act.
@@ -315,9 +316,7 @@ async fn replay(printer: &Printer, client: &Client, session: SessionId, outcome:
 /// The whole of an output: what the outcome has of it, or the event that holds it.
 async fn whole(client: &Client, session: SessionId, branch: BranchId, captured: &Captured) -> Result<Vec<u8>> {
     let Some(seq) = captured.entry else { return Ok(captured.bytes()) };
-    let options = ReadOptions { from: seq, to: Some(seq), ..ReadOptions::default() };
-    let entries = client.read(session, Some(branch), options).await?.all().await?;
-    match entries.first() {
+    match entry_at(client, session, Position { journal: branch, seq }).await? {
         Some(entry) => Ok(entry.event()?.body.to_vec()),
         None => Ok(captured.bytes()),
     }
