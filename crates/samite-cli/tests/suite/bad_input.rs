@@ -1,13 +1,12 @@
 //! What damaged stores, full disks, odd input and zombies end with, on the command line.
 
 use crate::mount::Mount;
-use crate::support::{Did, Place, SAMITE, text};
+use crate::support::{Did, Place, SAMITE, text, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// The error of a command: its status is that of its kind, and it says what to do next.
 #[track_caller]
@@ -118,10 +117,9 @@ fn keys_and_formats_of_others_are_refused() {
 fn paths_outside_of_the_workspace_are_invalid() {
     let place = Place::new();
     let id = place.session();
-    fs::create_dir(place.path().join("work")).unwrap();
+    place.attach_work(&id);
     fs::write(place.path().join("work/file"), "inside").unwrap();
     fs::write(place.path().join("x"), "outside").unwrap();
-    place.run(&["workspace", "attach", &id, "work"]).ok();
     let seq = place.json(&["checkpoint", &id, "--no-environment"]).json()["seq"].as_u64().unwrap();
     let at = format!("{id}@{seq}");
     fs::write(place.path().join("work/file"), "changed").unwrap();
@@ -233,16 +231,6 @@ fn a_store_on_a_network_file_system_is_refused() {
         return;
     };
     error(&place, &["session", "new"], 2, "network_file_system");
-}
-
-pub(crate) fn wait_for(path: &Path) {
-    for _ in 0..3_000 {
-        if path.exists() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{} does not come", path.display());
 }
 
 #[test]

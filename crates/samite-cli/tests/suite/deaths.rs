@@ -1,35 +1,19 @@
 //! Commands that are cut off, killed, or run where they should not: what becomes of their steps.
 
 use crate::mount::Mount;
-use crate::support::{Place, text};
-use serde_json::Value;
+use crate::support::{Place, hints, text};
 use std::fs;
-
-/// Starts a step and kills samite once the command has written `begun.txt`.
-fn cut_off(place: &Place, arguments: &[&str]) {
-    let mut child = place.command(arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
-    while !fs::metadata(place.path().join("work/begun.txt")).is_ok_and(|found| found.len() > 0) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
 
 fn with_workspace() -> (Place, String) {
     let place = Place::new();
     let id = place.session();
-    fs::create_dir(place.path().join("work")).unwrap();
-    place.run(&["workspace", "attach", &id, "work"]).ok();
+    place.attach_work(&id);
     (place, id)
 }
 
 fn last_state(place: &Place, id: &str) -> String {
     let steps = place.json(&["step", "list", id]).json();
     text(steps["steps"].as_array().unwrap().last().unwrap(), "/state")
-}
-
-fn hints(error: &Value) -> String {
-    error["hints"].as_array().unwrap().iter().map(|hint| hint.as_str().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -45,7 +29,7 @@ fn a_key_in_doubt_runs_nothing_for_another_command() {
             run
         };
         let old = "echo old >> begun.txt; test $(wc -l < begun.txt) -ge 2 || sleep 60; echo x > done.txt";
-        cut_off(&place, &words(old));
+        place.cut_off(&words(old), "work/begun.txt");
         for _ in 0..2 {
             let error = place.json(&words("echo new >> begun.txt")).error(4);
             assert_eq!(error["code"], "step_mismatch", "{effect}: {error}");

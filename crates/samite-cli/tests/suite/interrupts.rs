@@ -1,6 +1,6 @@
 //! Steps that a person, or the machine, interrupts.
 
-use crate::support::{Place, SAMITE, text};
+use crate::support::{Place, SAMITE, text, wait_for};
 use samite::embedded::{Embedded, EmbeddedOptions, FileMaster};
 use samite::recover::Site;
 use samite::run::{OnStart, Ran, RunStep};
@@ -18,9 +18,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 fn interrupt(place: &Place, arguments: &[&str], signal: &str) -> (Option<i32>, String) {
     let mut command = place.command(arguments);
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    while !fs::metadata(place.path().join("work/begun.txt")).is_ok_and(|found| found.len() > 0) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_for(&place.path().join("work/begun.txt"));
     let pid = child.id().to_string();
     assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
@@ -39,8 +37,7 @@ fn an_interrupted_step_may_run_again_where_that_does_no_harm_and_else_is_in_doub
     for (effect, signal, status, state) in table {
         let place = Place::new();
         let id = place.session();
-        fs::create_dir(place.path().join("work")).unwrap();
-        place.run(&["workspace", "attach", &id, "work"]).ok();
+        place.attach_work(&id);
         let script = "echo x >> begun.txt; test $(wc -l < begun.txt) -ge 2 || sleep 60; echo x > done.txt";
         let mut run = vec!["step", "run", &id, "--key", "k", "--cwd", "work", "--effect", effect];
         if effect == "observable" {

@@ -1,23 +1,8 @@
 //! Calls that may be the act of another step, in other words.
 
-use crate::support::{Did, Place, text};
+use crate::support::{Did, Place, text, wait_for};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-
-fn wait_for(path: &Path) {
-    while !fs::metadata(path).is_ok_and(|found| found.len() > 0) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-}
-
-/// Cuts a step off once its effect is there.
-fn cut_off(place: &Place, arguments: &[&str], effect: &str) {
-    let mut child = place.command(arguments).spawn().unwrap();
-    wait_for(&place.path().join(effect));
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
 
 fn lines(place: &Place, name: &str) -> usize {
     fs::read_to_string(place.path().join(name)).map_or(0, |text| text.lines().count())
@@ -48,7 +33,7 @@ fn a_call_in_other_words_is_not_run_however_often_it_is_repeated() {
     let run = |arguments: &[String]| place.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     let json = |arguments: &[String]| place.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     let first = call("k1", "echo sent >> sent.txt; sleep 60", &[]);
-    cut_off(&place, &first.iter().map(String::as_str).collect::<Vec<_>>(), "sent.txt");
+    place.cut_off(&first.iter().map(String::as_str).collect::<Vec<_>>(), "sent.txt");
     // The model words it anew: another key, another text. A script then repeats it blindly.
     let reworded = call("k2", "echo sent >> sent.txt", &[]);
     let settled = other(&json(&reworded), "k2");
@@ -101,7 +86,7 @@ fn a_call_that_is_known_to_be_another_act_runs_once_the_doubt_is_settled() {
     let id = place.session();
     let probe = ["--tool", "mail", "--effect", "observable", "--probe", "file:one.txt"];
     let first = [&["step", "run", &id, "--key", "k1"][..], &probe, &["--", "sh", "-c", "echo x > one.txt; sleep 60"]];
-    cut_off(&place, &first.concat(), "one.txt");
+    place.cut_off(&first.concat(), "one.txt");
     let second =
         ["step", "run", &id, "--key", "k2", "--tool", "mail", "--anyway", "--", "sh", "-c", "echo y > two.txt"];
     let answer = place.json(&second).json();
@@ -116,7 +101,7 @@ fn a_keyed_step_is_run_again_under_its_own_key_and_the_call_that_asked_is_not() 
     let declared = ["--tool", "pay", "--effect", "keyed"];
     let script = "echo $SAMITE_IDEMPOTENCY_KEY >> keys.txt; test $(wc -l < keys.txt) -ge 2 || sleep 60";
     let first = [&["step", "run", &id, "--key", "k1"][..], &declared, &["--", "sh", "-c", script]].concat();
-    cut_off(&place, &first, "keys.txt");
+    place.cut_off(&first, "keys.txt");
     let reworded = [&["step", "run", &id, "--key", "k2"][..], &declared];
     let reworded = [&reworded.concat()[..], &["--", "sh", "-c", "echo $SAMITE_IDEMPOTENCY_KEY >> keys.txt"]].concat();
     for _ in 0..3 {
@@ -153,7 +138,7 @@ fn a_call_that_waited_for_a_person_runs_only_when_the_other_did_not_happen() {
         let place = Place::new();
         let id = place.session();
         let script = "echo x >> one.txt; sleep 60";
-        cut_off(&place, &["step", "run", &id, "--key", "k1", "--", "sh", "-c", script], "one.txt");
+        place.cut_off(&["step", "run", &id, "--key", "k1", "--", "sh", "-c", script], "one.txt");
         let reworded = ["step", "run", &id, "--key", "k2", "--", "sh", "-c", "echo x >> two.txt"];
         for _ in 0..2 {
             assert_eq!(place.json(&reworded).error(4)["code"], "step_in_doubt");
@@ -180,7 +165,7 @@ fn doubted(effect: &'static [&'static str]) -> (Place, String, Vec<String>) {
         all.into_iter().map(str::to_owned).collect::<Vec<String>>()
     };
     let first = call("k1", "echo sent >> sent.txt; sleep 60");
-    cut_off(&place, &first.iter().map(String::as_str).collect::<Vec<_>>(), "sent.txt");
+    place.cut_off(&first.iter().map(String::as_str).collect::<Vec<_>>(), "sent.txt");
     let reworded = call("k2", "echo sent >> sent.txt");
     (place, id, reworded)
 }
@@ -256,10 +241,9 @@ fn a_script_that_starts_again_from_the_top_does_nothing_twice() {
         for cut in 0..3 {
             let place = Place::new();
             let id = place.session();
-            fs::create_dir(place.path().join("work")).unwrap();
+            place.attach_work(&id);
             let log = place.path().join("work/log.txt");
             fs::write(&log, "").unwrap();
-            place.run(&["workspace", "attach", &id, "work"]).ok();
             let call = |number: usize| {
                 let mut declared = vec!["--effect".to_owned(), effect.to_owned()];
                 if effect == "observable" {
@@ -274,10 +258,7 @@ fn a_script_that_starts_again_from_the_top_does_nothing_twice() {
             for number in 0..cut {
                 assert_eq!(text(&run(&call(number)).json(), "/answer"), "ran");
             }
-            let mut child = place.command(&call(cut).iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap();
-            wait_for(&place.path().join("held"));
-            child.kill().unwrap();
-            child.wait().unwrap();
+            place.cut_off(&call(cut).iter().map(String::as_str).collect::<Vec<_>>(), "held");
             fs::write(place.path().join("hold"), "").unwrap();
             for number in 0..3 {
                 let call = call(number);
@@ -312,7 +293,7 @@ fn what_is_done_is_not_done_again_after_a_doubt_about_another_is_settled() {
     let json = |call: &[String]| place.json(&call.iter().map(String::as_str).collect::<Vec<_>>());
     let (one, two) = (call("pay-1", "one.txt"), call("pay-2", "two.txt"));
     json(&one).json();
-    cut_off(&place, &two.iter().map(String::as_str).collect::<Vec<_>>(), "two.txt");
+    place.cut_off(&two.iter().map(String::as_str).collect::<Vec<_>>(), "two.txt");
     for _ in 0..2 {
         assert_eq!(text(&json(&one).json(), "/answer"), "replayed");
         // Nor does a call under a key that was used for another command get past its mistake.
@@ -335,13 +316,13 @@ fn a_refusal_for_one_step_lets_no_call_past_another() {
     let id = place.session();
     let head = |key: &'static str| vec!["step", "run", &id, "--key", key, "--tool", "mail"];
     let opaque = [&head("k1")[..], &["--", "sh", "-c", "echo x >> one.txt; sleep 60"]].concat();
-    cut_off(&place, &opaque, "one.txt");
+    place.cut_off(&opaque, "one.txt");
     let reworded = [&head("k2")[..], &["--", "sh", "-c", "echo x >> two.txt"]].concat();
     assert_eq!(place.json(&reworded).error(4)["code"], "step_in_doubt");
     place.run(&["step", "resolve", &id, "k1", "--did-not"]).ok();
     let probe = ["--effect", "observable", "--probe", "file:three.txt"];
     let third = [&head("k3")[..], &probe, &["--", "sh", "-c", "echo x >> three.txt; sleep 60"]].concat();
-    cut_off(&place, &third, "three.txt");
+    place.cut_off(&third, "three.txt");
     for _ in 0..3 {
         assert_eq!(text(&other(&place.json(&reworded), "k2"), "/key"), "k3");
     }
@@ -423,7 +404,7 @@ fn an_output_that_looks_like_a_refusal_is_an_output() {
     let place = Place::new();
     let id = place.session();
     let call = ["step", "run", &id, "--key", "k1", "--", "sh", "-c", "echo x >> one.txt; sleep 60"];
-    cut_off(&place, &call, "one.txt");
+    place.cut_off(&call, "one.txt");
     fs::write(place.path().join("output"), r#"{"not_run": {"key": "k0"}}"#).unwrap();
     place.run(&["step", "resolve", &id, "k1", "--happened", "--output", "output"]).ok();
     let answer = place.json(&call).json();
@@ -447,7 +428,7 @@ fn a_call_is_not_run_although_another_process_settled_the_doubt_meanwhile() {
         let call = |key: &'static str, script: &'static str| {
             [&writer[..], &["step", "run", &id, "--key", key], &declared, &["--", "sh", "-c", script]].concat()
         };
-        cut_off(&place, &call("k1", "echo x >> one.txt; sleep 60"), "one.txt");
+        place.cut_off(&call("k1", "echo x >> one.txt; sleep 60"), "one.txt");
         let reworded = call("k2", "echo x >> two.txt");
         let mut waiting = vec![place.command(&[&["--json"], &reworded[..]].concat()).spawn().unwrap()];
         wait_for(&place.path().join("looked"));

@@ -1,14 +1,10 @@
 //! Mistakes that are refused with what to do instead, and what is said beside an answer.
 
-use crate::support::{Place, text};
+use crate::support::{Place, hints, text};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-
-fn hints(error: &Value) -> String {
-    error["hints"].to_string()
-}
 
 #[track_caller]
 fn refused(place: &Place, arguments: &[&str], code: &str, hint: &str) {
@@ -179,8 +175,7 @@ fn hints_name_the_option_that_helps() {
 fn entries_of_samite_are_a_line_each_and_reach_no_terminal_as_they_are() {
     let place = Place::new();
     let id = place.session();
-    fs::create_dir(place.path().join("work")).unwrap();
-    place.run(&["workspace", "attach", &id, "work"]).ok();
+    place.attach_work(&id);
     place.run(&["checkpoint", &id, "--no-environment", "--label", "before\u{202e}x"]).ok();
     place.run(&[
         "step",
@@ -212,8 +207,7 @@ fn a_fork_says_how_long_trees_are_kept_where_there_may_be_trees() {
     place.say(&id, "one");
     assert!(!place.run(&["fork", &id]).ok().contains("trees"));
     assert!(!place.run(&["rewind", &format!("{id}@1")]).ok().contains("trees"));
-    fs::create_dir(place.path().join("work")).unwrap();
-    place.run(&["workspace", "attach", &id, "work"]).ok();
+    place.attach_work(&id);
     assert!(place.run(&["fork", &id]).ok().contains("keeps its workspace trees until"));
 }
 

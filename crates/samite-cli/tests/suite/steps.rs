@@ -1,6 +1,6 @@
 //! Commands as steps.
 
-use crate::support::{Place, Redactor, text};
+use crate::support::{Place, Redactor, text, wait_for};
 
 #[test]
 fn a_command_runs_once_under_its_key_and_is_replayed() {
@@ -58,12 +58,8 @@ fn a_step_cut_off_by_sigkill_is_in_doubt_until_a_person_decides() {
     let place = Place::new();
     let id = place.session();
     let script = "echo effect >> effects.txt; sleep 60";
-    let mut command = place.command(&["step", "run", &id, "--key", "k", "--", "sh", "-c", script]);
-    let mut child = command.spawn().unwrap();
     // The effect has happened once the file is there.
-    wait_for(&place.path().join("effects.txt"));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    place.cut_off(&["step", "run", &id, "--key", "k", "--", "sh", "-c", script], "effects.txt");
     // The model words its call anew: another key, another command, the same tool.
     let again = ["step", "run", &id, "--key", "other", "--", "sh", "-c", "echo effect >> effects.txt"];
     let error = place.json(&again).error(4);
@@ -108,15 +104,8 @@ fn nothing_of_a_command_outlives_its_samite() {
     let place = Place::new();
     let id = place.session();
     let script = "setsid sh -c 'echo $$ > pid.txt; mv pid.txt child.txt; sleep 300' & wait";
-    let mut child = place.command(&["step", "run", &id, "--key", "k", "--", "sh", "-c", script]).spawn().unwrap();
-    let child_pid = loop {
-        match std::fs::read_to_string(place.path().join("child.txt")) {
-            Ok(pid) => break pid.trim().to_owned(),
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
-        }
-    };
-    child.kill().unwrap();
-    child.wait().unwrap();
+    place.cut_off(&["step", "run", &id, "--key", "k", "--", "sh", "-c", script], "child.txt");
+    let child_pid = place.read("child.txt").unwrap().trim().to_owned();
     let stat = std::path::PathBuf::from(format!("/proc/{child_pid}/stat"));
     for _ in 0..1000 {
         match std::fs::read_to_string(&stat) {
@@ -125,13 +114,6 @@ fn nothing_of_a_command_outlives_its_samite() {
         }
     }
     panic!("process {child_pid} outlived the command that ran it");
-}
-
-/// Waits until a file is there and has been written to: a shell makes it first.
-fn wait_for(path: &std::path::Path) {
-    while !std::fs::metadata(path).is_ok_and(|found| found.len() > 0) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
 }
 
 /// A command that leaves an effect behind and is killed with its samite, for a writer that goes on; then another samite
@@ -298,9 +280,8 @@ fn a_workspace_probe_sees_whether_the_workspace_changed() {
     for (effect, runs_again) in [("sleep 60", true), ("echo new > work/new.txt; sleep 60", false)] {
         let place = Place::new();
         let id = place.session();
-        std::fs::create_dir(place.path().join("work")).unwrap();
+        place.attach_work(&id);
         std::fs::write(place.path().join("work/a.txt"), "a").unwrap();
-        place.run(&["workspace", "attach", &id, "work"]).ok();
         let script = format!("echo x >> started.txt; test $(wc -l < started.txt) -ge 2 || {{ {effect}; }}");
         let run = [
             "--json",
@@ -318,13 +299,7 @@ fn a_workspace_probe_sees_whether_the_workspace_changed() {
             "-c",
             &script,
         ];
-        let mut child = place.command(&run).spawn().unwrap();
-        wait_for(&place.path().join("started.txt"));
-        if !runs_again {
-            wait_for(&place.path().join("work/new.txt"));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        place.cut_off(&run, if runs_again { "started.txt" } else { "work/new.txt" });
         let again = place.run(&run);
         assert_eq!(again.status, if runs_again { 0 } else { 4 }, "{again:?}");
     }

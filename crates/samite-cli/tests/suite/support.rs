@@ -84,6 +84,25 @@ impl Place {
         Did::new(&child.wait_with_output().unwrap())
     }
 
+    /// Starts a command and kills it once a file is there that is its effect, or a sign of it.
+    pub(crate) fn cut_off(&self, arguments: &[&str], effect: &str) {
+        let mut child = self.command(arguments).stdout(Stdio::null()).spawn().unwrap();
+        wait_for(&self.path().join(effect));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Makes the directory `work` and attaches it to a session.
+    pub(crate) fn attach_work(&self, session: &str) {
+        std::fs::create_dir(self.path().join("work")).unwrap();
+        self.run(&["workspace", "attach", session, "work"]).ok();
+    }
+
+    /// What a file holds; none when it is not there.
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.path().join(path)).ok()
+    }
+
     /// A new session's id.
     pub(crate) fn session(&self) -> String {
         text(&self.json(&["session", "new", "--name", "test"]).json(), "/id")
@@ -94,6 +113,22 @@ impl Place {
         let answer = self.json(&["append", session, "--text", words]).json();
         answer.pointer("/seq").and_then(Value::as_u64).unwrap()
     }
+}
+
+/// Waits until a file is there and has been written to: a shell makes it first.
+pub(crate) fn wait_for(path: &Path) {
+    for _ in 0..6_000 {
+        if std::fs::metadata(path).is_ok_and(|found| found.len() > 0) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("{} does not come", path.display());
+}
+
+/// The hints of an error.
+pub(crate) fn hints(error: &Value) -> String {
+    error["hints"].to_string()
 }
 
 /// Replaces ids by their order of appearance, and times, paths and durations by words, so that golden files hold.

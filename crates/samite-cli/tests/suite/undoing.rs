@@ -1,21 +1,16 @@
 //! What steps changed in the workspace, taken back and told apart.
 
-use crate::support::{Place, text};
+use crate::support::{Place, text, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-fn read(place: &Place, path: &str) -> Option<String> {
-    fs::read_to_string(place.path().join(path)).ok()
-}
-
 /// A session with a workspace in `work`, a file and a checkpoint.
 fn begin(place: &Place) -> (String, u64) {
     let id = place.session();
-    fs::create_dir(place.path().join("work")).unwrap();
+    place.attach_work(&id);
     fs::write(place.path().join("work/a.txt"), "one\n").unwrap();
-    place.run(&["workspace", "attach", &id, "work"]).ok();
     let seq = place.json(&["checkpoint", &id, "--no-environment"]).json()["seq"].as_u64().unwrap();
     (id, seq)
 }
@@ -35,14 +30,14 @@ fn a_rewind_takes_back_what_a_contained_step_changed_although_no_checkpoint_foll
     let after = after.pointer("/outcome/seq").and_then(Value::as_u64).unwrap();
     fs::write(place.path().join("work/mine.txt"), "by a person\n").unwrap();
     let back = place.json(&["rewind", &format!("{id}@{first}")]).json();
-    assert_eq!(read(&place, "work/a.txt").as_deref(), Some("one\n"));
+    assert_eq!(place.read("work/a.txt").as_deref(), Some("one\n"));
     assert!(!place.path().join("work/d").exists());
-    assert_eq!(read(&place, "work/mine.txt").as_deref(), Some("by a person\n"));
+    assert_eq!(place.read("work/mine.txt").as_deref(), Some("by a person\n"));
     // Going to the outcome of a step on the line that was left brings what it made.
     let left = text(&back, "/previous");
     fs::remove_file(place.path().join("work/mine.txt")).unwrap();
     place.json(&["rewind", &format!("{id}:{left}@{after}")]).json();
-    assert_eq!((read(&place, "work/a.txt"), read(&place, "work/d/b.txt").as_deref()), (None, Some("newer\n")));
+    assert_eq!((place.read("work/a.txt"), place.read("work/d/b.txt").as_deref()), (None, Some("newer\n")));
     assert_eq!(place.json(&["verify"]).json()["ok"], true);
 }
 
@@ -66,7 +61,7 @@ fn a_rewind_says_how_many_paths_are_kept_and_that_a_workspace_is_gone() {
     // And what it says to do brings the files.
     fs::create_dir(place.path().join("work")).unwrap();
     place.run(&["workspace", "restore", &id, "--force"]).ok();
-    assert_eq!(read(&place, "work/a.txt").as_deref(), Some("one\n"));
+    assert_eq!(place.read("work/a.txt").as_deref(), Some("one\n"));
 }
 
 #[test]
@@ -83,7 +78,7 @@ fn a_fork_that_is_asked_for_again_under_its_key_is_the_same_fork_in_the_same_dir
         assert_eq!(text(&first, pointer), text(&again, pointer));
     }
     assert_eq!(first["at"], again["at"]);
-    assert_eq!(read(&place, "other/a.txt").as_deref(), Some("work in progress\n"));
+    assert_eq!(place.read("other/a.txt").as_deref(), Some("work in progress\n"));
     assert_eq!(place.json(&["branch", "list", &id]).json()["branches"].as_array().unwrap().len(), 2);
     let elsewhere = ["fork", &id, "--key", "try-1", "--into", "elsewhere"];
     assert_eq!(place.json(&elsewhere).error(4)["code"], "workspace_in_use");
@@ -99,22 +94,16 @@ fn a_fork_whose_directory_was_not_made_gets_it_when_it_is_asked_for_again() {
     let first = place.json(&["fork", &id, "--key", "try-1"]).json();
     let again = place.json(&["fork", &id, "--key", "try-1", "--into", "other"]).json();
     assert_eq!(text(&first, "/id"), text(&again, "/id"));
-    assert_eq!(read(&place, "other/a.txt").as_deref(), Some("one\n"));
+    assert_eq!(place.read("other/a.txt").as_deref(), Some("one\n"));
 }
 
 #[test]
 fn drift_is_what_is_there_after_settling_and_is_a_steps_only_where_that_is_certain() {
     let place = Place::new();
     let (id, _) = begin(&place);
-    let begun = place.path().join("begun.txt");
     let script = "echo half > a.txt; echo x > ../begun.txt; sleep 60";
     let run = ["step", "run", &id, "--key", "k1", "--effect", "contained", "--cwd", "work", "--", "sh", "-c", script];
-    let mut child = place.command(&run).spawn().unwrap();
-    while !fs::metadata(&begun).is_ok_and(|found| found.len() > 0) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    place.cut_off(&run, "begun.txt");
     let files = |recovered: &Value| -> Vec<Value> {
         let drift = recovered.pointer("/workspace/drift").and_then(Value::as_array).unwrap();
         drift.iter().filter(|drift| text(drift, "/path").contains('.')).cloned().collect()
@@ -124,7 +113,7 @@ fn drift_is_what_is_there_after_settling_and_is_a_steps_only_where_that_is_certa
     let recovered = place.json(&["recover", &id]).json();
     assert_eq!(text(&recovered, "/steps/0/settlement/decision"), "put_back_and_run_again");
     assert_eq!(files(&recovered), Vec::<Value>::new(), "what was put back differs from nothing");
-    assert_eq!(read(&place, "work/a.txt").as_deref(), Some("one\n"));
+    assert_eq!(place.read("work/a.txt").as_deref(), Some("one\n"));
     // Steps that declare nothing about files leave no tree.
     for key in ["k2", "k3"] {
         let script = format!("echo {key} >> c.txt");
@@ -188,7 +177,7 @@ fn a_rewind_leaves_a_git_repository_whole() {
         committed(&place, &id, &format!("commit-{number}"));
     }
     let back = place.json(&["rewind", &first]).json();
-    assert_eq!((commits(&place), read(&place, "work/1.txt")), (3, None));
+    assert_eq!((commits(&place), place.read("work/1.txt")), (3, None));
     assert_eq!(kept(&back), [(".git".to_owned(), "changed".to_owned(), true)], "{back}");
     let page = place.run(&["rewind", &first]).ok();
     assert!(page.contains(".git (a git repository, kept whole: changed since)"), "{page}");
@@ -237,11 +226,9 @@ fn what_a_person_did_after_a_crash_is_not_the_steps_although_something_of_it_sti
     let script = "echo half > a.txt; echo $PPID > ../started.new; mv ../started.new ../started; sleep 60 & wait";
     let run = ["step", "run", &id, "--key", "k", "--effect", "contained", "--cwd", "work", "--", "sh", "-c", script];
     let mut child = place.command(&run).spawn().unwrap();
-    while !place.path().join("started").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for(&place.path().join("started"));
     // Both at once, so that nobody ends what the command started.
-    let supervisor = read(&place, "started").unwrap();
+    let supervisor = place.read("started").unwrap();
     let pids = [supervisor.trim(), &child.id().to_string()];
     assert!(Command::new("kill").arg("-9").args(pids).status().unwrap().success());
     child.wait().unwrap();
@@ -252,7 +239,7 @@ fn what_a_person_did_after_a_crash_is_not_the_steps_although_something_of_it_sti
     let recovered: Value = serde_json::from_str(&recovered.out).unwrap();
     assert_eq!(text(&recovered, "/steps/0/reason"), "changed_by_others", "{recovered}");
     assert_eq!(text(&recovered, "/steps/0/evidence/paths/0"), "mine.txt", "{recovered}");
-    assert_eq!(read(&place, "work/mine.txt").as_deref(), Some("by a person\n"));
+    assert_eq!(place.read("work/mine.txt").as_deref(), Some("by a person\n"));
 }
 
 #[test]

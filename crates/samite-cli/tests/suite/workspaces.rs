@@ -7,10 +7,9 @@ use std::fs;
 /// A session with a workspace in `work` and a checkpoint of two files.
 fn with_workspace(place: &Place) -> (String, u64) {
     let id = place.session();
-    fs::create_dir(place.path().join("work")).unwrap();
+    place.attach_work(&id);
     fs::write(place.path().join("work/a.txt"), "one\n").unwrap();
     fs::write(place.path().join("work/b.txt"), "two\n").unwrap();
-    place.run(&["workspace", "attach", &id, "work"]).ok();
     let seq = checkpoint(place, &id);
     (id, seq)
 }
@@ -18,10 +17,6 @@ fn with_workspace(place: &Place) -> (String, u64) {
 fn checkpoint(place: &Place, session: &str) -> u64 {
     let taken = place.json(&["checkpoint", session, "--no-environment"]).json();
     taken["seq"].as_u64().unwrap()
-}
-
-fn read(place: &Place, path: &str) -> Option<String> {
-    fs::read_to_string(place.path().join(path)).ok()
 }
 
 fn changes(value: &Value) -> Vec<(String, String)> {
@@ -68,11 +63,11 @@ fn a_rewind_puts_files_back_and_keeps_what_it_did_not_write() {
     fs::write(place.path().join("work/mine.txt"), "not recorded\n").unwrap();
     let plan = place.json(&["rewind", &format!("{id}@{first}"), "--plan"]).json();
     assert!(plan["actions"].as_array().unwrap().iter().any(|action| action["path"] == "a.txt"), "{plan}");
-    assert_eq!(read(&place, "work/a.txt").unwrap(), "changed\n", "a plan touches nothing");
+    assert_eq!(place.read("work/a.txt").unwrap(), "changed\n", "a plan touches nothing");
     let report = place.json(&["rewind", &format!("{id}@{first}")]).json();
-    assert_eq!(read(&place, "work/a.txt").unwrap(), "one\n");
-    assert_eq!(read(&place, "work/c.txt"), None);
-    assert_eq!(read(&place, "work/mine.txt").unwrap(), "not recorded\n");
+    assert_eq!(place.read("work/a.txt").unwrap(), "one\n");
+    assert_eq!(place.read("work/c.txt"), None);
+    assert_eq!(place.read("work/mine.txt").unwrap(), "not recorded\n");
     assert_eq!(text(&report, "/workspace/from/branch"), text(&report, "/previous"));
 }
 
@@ -107,10 +102,10 @@ fn a_fork_gets_a_directory_of_its_own() {
     let (id, first) = with_workspace(&place);
     let at = format!("{id}@{first}");
     let fork = place.json(&["fork", &at, "--into", "other"]).json();
-    assert_eq!(read(&place, "other/a.txt").unwrap(), "one\n");
+    assert_eq!(place.read("other/a.txt").unwrap(), "one\n");
     assert!(text(&fork, "/workspace/directory").ends_with("/other"));
     fs::write(place.path().join("other/a.txt"), "elsewhere\n").unwrap();
-    assert_eq!(read(&place, "work/a.txt").unwrap(), "one\n");
+    assert_eq!(place.read("work/a.txt").unwrap(), "one\n");
     let branches = |place: &Place| place.json(&["branch", "list", &id]).json()["branches"].as_array().unwrap().len();
     assert_eq!(branches(&place), 2);
     assert_eq!(place.json(&["fork", &at, "--into", "other"]).error(4)["code"], "not_empty");
@@ -126,13 +121,8 @@ fn a_contained_step_that_was_cut_off_is_undone_by_recover() {
     let script = "echo half > a.txt; echo > ../started; sleep 60";
     let arguments =
         ["step", "run", &id, "--key", "k", "--effect", "contained", "--cwd", "work", "--", "sh", "-c", script];
-    let mut child = place.command(&arguments).spawn().unwrap();
-    while !place.path().join("started").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(read(&place, "work/a.txt").unwrap(), "half\n");
+    place.cut_off(&arguments, "started");
+    assert_eq!(place.read("work/a.txt").unwrap(), "half\n");
     // Its supervisor takes a moment to end the command, and a plan ends nothing itself.
     let plan = || text(&place.json(&["recover", &id, "--plan"]).json(), "/steps/0/decision");
     let mut decision = plan();
@@ -140,10 +130,10 @@ fn a_contained_step_that_was_cut_off_is_undone_by_recover() {
         decision = plan();
     }
     assert_eq!(decision, "put_back_and_run_again");
-    assert_eq!(read(&place, "work/a.txt").unwrap(), "half\n", "a plan touches nothing");
+    assert_eq!(place.read("work/a.txt").unwrap(), "half\n", "a plan touches nothing");
     let recovered = place.json(&["recover", &id]).json();
     assert_eq!(recovered["clear"], true, "{recovered}");
-    assert_eq!(read(&place, "work/a.txt").unwrap(), "one\n");
+    assert_eq!(place.read("work/a.txt").unwrap(), "one\n");
     assert_eq!(recovered.pointer("/steps/0/settlement/put_back").unwrap().to_string(), r#"["a.txt"]"#);
     let safety = recovered.pointer("/steps/0/settlement/safety/seq").and_then(Value::as_u64).unwrap();
     assert_eq!(place.run(&["workspace", "cat", &format!("{id}@{safety}"), "a.txt"]).ok(), "half\n");
