@@ -6,6 +6,7 @@ use crate::reference::Found;
 use etcetera::BaseStrategy;
 use samite::embedded::{CommandMaster, Embedded, EmbeddedOptions, EnvironmentMaster, FileMaster, Master};
 use samite::recover::Site;
+use samite::syntax::split_words;
 use samite::{Client, Writer, WriterOptions};
 use samite_host::{SystemRandomness, process};
 use samite_model::{BranchId, Error, Result, SessionId, Tenant};
@@ -170,13 +171,10 @@ fn base() -> Result<impl BaseStrategy> {
 fn master() -> Result<Arc<dyn Master>> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(command) = variable("SAMITE_MASTER_COMMAND") {
-        let mut words = command
+        let command = command
             .into_string()
-            .map_err(|_| Error::invalid("bad_master_command", "SAMITE_MASTER_COMMAND is not text"))?
-            .split_whitespace()
-            .map(OsString::from)
-            .collect::<Vec<_>>()
-            .into_iter();
+            .map_err(|_| Error::invalid("bad_master_command", "SAMITE_MASTER_COMMAND is not text"))?;
+        let mut words = split_words(&command)?.into_iter().map(OsString::from);
         let program = words
             .next()
             .ok_or_else(|| Error::invalid("bad_master_command", "SAMITE_MASTER_COMMAND names no program"))?;

@@ -12,6 +12,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Keep the master key safe
+///
+/// It is in a file outside the store, which `status` names; `SAMITE_MASTER_FILE` names another one. `SAMITE_MASTER_KEY` may
+/// hold a key instead, 32 bytes as hexadecimal or base64, and `SAMITE_MASTER_COMMAND` a program that keeps one, with
+/// arguments, quoted as for a shell.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
     Export(Export),

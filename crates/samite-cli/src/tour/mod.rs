@@ -8,6 +8,7 @@ use crate::printer::words::duration;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::Surface;
 use clap::Args;
+use samite_host::files::{self, io_error};
 use samite_host::{Clock, SystemClock};
 use samite_model::{Error, Result};
 use serde::Serialize;
@@ -68,8 +69,13 @@ impl Tour {
         };
         // Removed when the tour ends, however it ends.
         let (_removed, scratch) = if let Some(directory) = &self.keep {
-            std::fs::create_dir(directory).map_err(failed)?;
-            (None, directory.canonicalize().map_err(failed)?)
+            let made = |error| io_error("make the directory", directory, error);
+            if files::exists(directory)? {
+                return Err(Error::conflict("file_exists", format!("{} exists already", directory.display()))
+                    .hint("name a directory that does not exist"));
+            }
+            std::fs::create_dir(directory).map_err(made)?;
+            (None, directory.canonicalize().map_err(made)?)
         } else {
             let directory = tempfile::Builder::new().prefix("samite-tour-").tempdir().map_err(failed)?;
             let path = directory.path().canonicalize().map_err(failed)?;

@@ -16,6 +16,7 @@ fn golden_errors_as_json() {
         (&["append", &session, "--text", "x", "--expect-head", "7"], 4),
         (&["append", &session, "--json-value", "{", "--kind", "event"], 2),
         (&["append", &session, "--file", "missing"], 3),
+        (&["append", &session, "--text", "x", "--dedupe", ""], 2),
         (&["rewind", &session], 2),
         (&["rewind", &format!("{session}@99")], 3),
         (&["branch", "use", &session], 2),

@@ -24,5 +24,5 @@ fn a_tour_can_be_kept() {
         .output()
         .unwrap();
     assert!(output.status.success());
-    assert_eq!(place.json(&["tour", "--keep", "kept"]).error(7)["code"], "no_scratch");
+    assert_eq!(place.json(&["tour", "--keep", "kept"]).error(4)["code"], "file_exists");
 }

@@ -222,6 +222,23 @@ fn a_backup_opens_elsewhere_with_an_imported_key() {
 }
 
 #[test]
+fn a_master_command_is_split_into_words_as_a_shell_splits_it() {
+    let place = Place::new();
+    let service = "cd \"$1\"; case $2 in create) head -c 32 /dev/urandom | base64 -w 0 > secret; echo 1 ;; get) cat secret ;; \
+                   put-copy) cat > copy ;; get-copy) cat copy 2> /dev/null || exit 3 ;; esac";
+    fs::create_dir(place.path().join("a service")).unwrap();
+    fs::write(place.path().join("a service/run"), service).unwrap();
+    let root = place.path().join("a service").display().to_string();
+    let made = |command: &str| {
+        let mut new = place.command(&["session", "new"]);
+        new.env("SAMITE_MASTER_COMMAND", command).output().unwrap().status.code()
+    };
+    assert_eq!(made(&format!("sh '{root}/run' \"{root}\"")), Some(0));
+    assert!(place.path().join("a service/secret").exists());
+    assert_eq!(made(&format!("sh '{root}/run")), Some(2));
+}
+
+#[test]
 fn golden_json_of_status() {
     let place = Place::new();
     let (id, first) = with_workspace(&place);
