@@ -1,9 +1,11 @@
 //! How branches age: instants are written down, and a clock is set to them.
 
-use crate::support::{Place, event, noise, run};
+use crate::place::Place;
+use crate::support::{attached, event, noise, run, take, take_of};
 use samite::payload::{ForkReason, SettledBy};
-use samite::workspace::CheckpointOptions;
-use samite::{Begin, Client, ForkOptions, Lifetime, NewSession, NewStep, Resolution, Settled, WriterOptions};
+use samite::recover::{RecoverOptions, Site};
+use samite::{Begin, Client, ForkOptions, Lifetime, NewStep, Resolution, Settled, WriterOptions};
+use samite_model::recovery::Decision;
 use samite_model::step::Effect;
 use samite_model::{BranchId, Position, SessionId};
 use serde_json::json;
@@ -15,8 +17,7 @@ const fn day(number: i64) -> i64 {
 }
 
 async fn checkpoint(client: &Client, session: SessionId, branch: BranchId) -> Position {
-    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-    client.checkpoint(session, Some(branch), WriterOptions::default(), options).await.unwrap().position
+    take_of(client, session, Some(branch)).await.position
 }
 
 async fn lifetime(client: &Client, session: SessionId, branch: BranchId) -> Lifetime {
@@ -43,8 +44,7 @@ fn trees_age_from_the_last_entry_of_their_branch() {
     let (client, clock) = place.in_memory();
     clock.set(day(0));
     run(async {
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::write(work.join("file"), noise(1, 100_000)).unwrap();
         let main = client.current_branch(session).await.unwrap();
         checkpoint(&client, session, main).await;
@@ -96,8 +96,7 @@ fn a_branch_that_a_rewind_left_ages_from_then_and_from_what_is_written_to_it_lat
     let (client, clock) = place.in_memory();
     clock.set(day(0));
     run(async {
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         let old = client.current_branch(session).await.unwrap();
         fs::write(work.join("file"), noise(1, 100_000)).unwrap();
         let first = checkpoint(&client, session, old).await;
@@ -133,12 +132,10 @@ fn the_trees_that_an_open_restore_is_between_stay_until_it_is_settled() {
     let (client, clock) = place.in_memory();
     clock.set(day(0));
     run(async {
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::write(work.join("file"), "main").unwrap();
         let main = client.current_branch(session).await.unwrap();
-        let base = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
-        let base = base.await.unwrap();
+        let base = take(&client, session).await;
         let fork = client.fork(session, ForkOptions::default()).await.unwrap().branch;
         let second = place.path("second");
         client.materialise(session, fork, &second).await.unwrap();
@@ -165,5 +162,43 @@ fn the_trees_that_an_open_restore_is_between_stay_until_it_is_settled() {
         assert_eq!(going(&client).await, [(fork, 1)]);
         assert!(client.collect().await.unwrap().blocks > 0);
         assert_eq!(holds(&client, at, "tried").await, Err("tree_collected".to_owned()));
+    });
+}
+
+#[test]
+fn the_tree_of_a_step_without_an_outcome_is_not_collected() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, clock) = place.in_memory();
+    clock.set(day(0));
+    let site = Site { base: place.path(""), lives: place.directory("lives") };
+    run(async {
+        let session = attached(&client, &work).await;
+        fs::write(work.join("file"), "first").unwrap();
+        let current = client.current_branch(session).await.unwrap();
+        checkpoint(&client, session, current).await;
+        let fork = client.fork(session, ForkOptions::default()).await.unwrap().branch;
+        let second = place.path("second");
+        client.materialise(session, fork, &second).await.unwrap();
+        fs::write(second.join("other"), noise(1, 1000)).unwrap();
+        checkpoint(&client, session, fork).await;
+        fs::write(second.join("file"), "before the step").unwrap();
+        let tree = take_of(&client, session, Some(fork)).await.root;
+        let effect = Effect::Contained { within: Vec::new() };
+        let step = NewStep { effect, tree: Some(tree), ..NewStep::new("edit", "edit", json!({})) };
+        let writer = client.writer(session, Some(fork), WriterOptions::default()).await.unwrap();
+        assert!(matches!(writer.begin(&step).await.unwrap(), Begin::Run(_)));
+        // The sandbox is gone, and so is its writer.
+        fs::remove_dir_all(&second).unwrap();
+        drop(writer);
+        clock.set(day(100));
+        assert_eq!(going(&client).await, [(fork, 1)]);
+        client.collect().await.unwrap();
+        assert_eq!(going(&client).await, []);
+        let options = RecoverOptions { branch: Some(fork), ..RecoverOptions::default() };
+        let recovered = client.recover(session, options, &site).await.unwrap();
+        assert_eq!(recovered.steps[0].assessment.decision, Decision::PutBackAndRunAgain);
+        assert!(recovered.is_clear(), "{recovered:?}");
+        assert_eq!(fs::read_to_string(second.join("file")).unwrap(), "before the step");
     });
 }

@@ -1,18 +1,17 @@
 //! Collection in one process beside checkpoints in others.
 
 use crate::children::{Role, soon, start};
-use crate::support::{Place, assert_verifies, event, noise, packs, principal, run};
+use crate::place::{Place, backends_of};
+use crate::support::{assert_verifies, attached, event, files_only, noise, packs, principal, run};
 use samite::payload::SettledBy;
 use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest};
 use samite::{
     Backends, Begin, Client, ForkOptions, NewEvent, NewSession, NewStep, ReadOptions, Resolution, Settled, Store,
     WriterOptions,
 };
-use samite_blocks::FilePackStore;
-use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep};
-use samite_keys::{FileMaster, Keyring, KeyringOptions};
+use samite_host::{Clock, SystemClock, SystemSleep};
 use samite_ledger::{BlockIndex, BlockPlace, BlockRow, Collection, MemoryLedger, PackRow, Pin};
-use samite_model::{BlockId, EntryKind, ErrorKind, PinId, Position, Pseudonym, Result, SessionId, Tenant};
+use samite_model::{BlockId, EntryKind, ErrorKind, PinId, Position, Pseudonym, Result, SessionId};
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,8 +25,7 @@ fn content(number: u64) -> Vec<u8> {
 }
 
 async fn take(client: &Client, session: SessionId) -> Result<Checkpoint> {
-    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-    client.checkpoint(session, None, WriterOptions::default(), options).await
+    client.checkpoint(session, None, WriterOptions::default(), files_only()).await
 }
 
 /// Takes a checkpoint, again when a collection came in between.
@@ -191,22 +189,7 @@ fn a_checkpoint_whose_pin_lapsed_is_no_checkpoint_until_it_is_taken_again() {
         soon("a pack is begun", || !packs(&store.home()).is_empty());
         stopped.stop();
         // The pin lapses, as far as the collector's clock can tell, and what it kept is litter.
-        let backends = Backends {
-            ledger: Arc::new(
-                samite_ledger::SqliteLedger::open(samite_ledger::OpenOptions::new(store.home().join("ledger.db")))
-                    .unwrap(),
-            ),
-            blocks: Arc::new(
-                samite_ledger::SqliteLedger::open(samite_ledger::OpenOptions::new(store.home().join("ledger.db")))
-                    .unwrap(),
-            ),
-            packs: Arc::new(FilePackStore::open(&store.home().join("packs")).unwrap()),
-            keys: store.keys().clone(),
-            directory: Some(store.directory().to_path_buf()),
-            caches: None,
-            clock: Arc::new(Ahead),
-            random: Arc::new(SystemRandomness::new()),
-        };
+        let backends = Backends { clock: Arc::new(Ahead), ..backends_of(&store) };
         let later = Store::new(backends).client(principal("collector")).await.unwrap();
         let mut collected = later.collect().await;
         while let Err(error) = &collected {
@@ -295,38 +278,20 @@ impl BlockIndex for Losing {
 fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
     let place = Place::new();
     let work = place.directory("work");
-    let random = Arc::new(SystemRandomness::new());
-    let keys = Keyring::open(KeyringOptions {
-        directory: place.path("keys"),
-        tenant: Tenant::new("local").unwrap(),
-        master: Arc::new(FileMaster::new(place.path("master.key"), random.clone())),
-        random: random.clone(),
-        create: true,
-    })
-    .unwrap();
     let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
+    let backends = place.backends(ledger.clone(), ledger.clone());
     let losing = Arc::new(Losing {
-        index: ledger.clone(),
+        index: ledger,
         pins: AtomicUsize::new(0),
         collector: Mutex::new(None),
-        tenant: keys.tenant_pseudonym(),
+        tenant: backends.keys.tenant_pseudonym(),
         litter: AtomicUsize::new(0),
     });
-    let backends = Backends {
-        ledger,
-        blocks: losing.clone(),
-        packs: Arc::new(FilePackStore::open(&place.directory("packs")).unwrap()),
-        keys,
-        directory: None,
-        caches: None,
-        clock: Arc::new(SystemClock),
-        random,
-    };
+    let backends = Backends { blocks: losing.clone(), ..backends };
     let store = Store::new(backends.clone());
     run(async {
         let client = store.client(principal("ada")).await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         std::fs::write(work.join("file"), "text").unwrap();
         losing.pins.store(1, Ordering::SeqCst);
         let taken = take(&client, session).await.unwrap();

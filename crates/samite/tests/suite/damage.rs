@@ -1,8 +1,8 @@
 //! Damaged files: what was changed is named, and what is intact stays readable.
 
-use crate::support::{Place, event, noise, options, packs, run};
+use crate::place::Place;
+use crate::support::{event, files_only, noise, options, packs, run};
 use samite::embedded::Embedded;
-use samite::workspace::CheckpointOptions;
 use samite::{Begin, Client, ForkOptions, NewEvent, NewSession, NewStep, ReadOptions, WriterOptions};
 use samite_model::{BranchId, Error, ErrorKind, Position, SessionId};
 use serde_json::json;
@@ -53,8 +53,7 @@ impl Original {
                 let step = NewStep::new("step", "tool", json!({ "round": round }));
                 let Begin::Run(handle) = writer.begin(&step).await.unwrap() else { panic!("not run") };
                 writer.complete(&handle, json!("done")).await.unwrap();
-                let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-                let taken = writer.checkpoint(options).await.unwrap();
+                let taken = writer.checkpoint(files_only()).await.unwrap();
                 files.push((taken.position, "large", noise(round + 1, 400_000)));
                 files.push((taken.position, "small", round.to_string().into_bytes()));
                 writer.release().await.unwrap();

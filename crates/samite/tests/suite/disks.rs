@@ -1,7 +1,7 @@
 //! Disks that are full or cannot be written. They need to be mounted, which not everybody may: skipped loudly then.
 
 use crate::mount::Mount;
-use crate::support::{assert_verifies, event, noise, options, principal, run};
+use crate::support::{assert_verifies, attached, event, noise, options, principal, run};
 use samite::embedded::{Embedded, EmbeddedOptions};
 use samite::workspace::CheckpointOptions;
 use samite::{Client, NewSession, ReadOptions, WriterOptions};
@@ -146,8 +146,7 @@ fn a_store_that_cannot_be_written_is_read() {
     let (session, at) = run(async {
         let store = Embedded::open(options(&real, &master)).unwrap();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
         writer.append(event("words")).await.unwrap();
         let taken = writer.checkpoint(CheckpointOptions::default()).await.unwrap();

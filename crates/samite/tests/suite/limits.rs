@@ -1,7 +1,8 @@
 //! What callers may give: names, keys, payloads, ids, paths; and what a newer samite may have left.
 
-use crate::support::{Place, World, assert_verifies, event, noise, run};
-use samite::workspace::{CheckpointOptions, RestoreRequest};
+use crate::place::Place;
+use crate::support::{World, assert_verifies, attached, event, files_only, noise, run};
+use samite::workspace::RestoreRequest;
 use samite::{ForkOptions, NewEvent, NewSession, NewStep, ReadOptions, WriterOptions};
 use samite_ledger::{Append, Commit, Ledger as _, NewEntry};
 use samite_model::{EntryId, EntryKind, Error, ErrorKind};
@@ -138,12 +139,10 @@ fn paths_that_lead_out_of_the_workspace_are_refused() {
     run(async {
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         std::fs::write(work.join("inside"), "inside").unwrap();
         std::os::unix::fs::symlink(place.path("outside"), work.join("link")).unwrap();
-        let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-        let taken = client.checkpoint(session, None, WriterOptions::default(), options).await.unwrap();
+        let taken = client.checkpoint(session, None, WriterOptions::default(), files_only()).await.unwrap();
         std::fs::write(work.join("inside"), "changed").unwrap();
         for path in ["../outside", "..", "/etc/passwd", "a/../../outside", "./inside", "a//b", "a\u{0}b"] {
             invalid(client.cat(taken.position, path, &mut Vec::new()).await, "path_outside");

@@ -1,77 +1,12 @@
 //! A session of very many entries: reading a part of it, forking it and listing it read as little as for a short one.
 
-use crate::support::{Place, assert_verifies, event, principal, run};
-use async_trait::async_trait;
+use crate::place::{Place, backends_of};
+use crate::support::{assert_verifies, event, principal, run};
+use crate::watched::Watched;
 use samite::{Backends, ForkOptions, NewSession, ReadOptions, Store, WriterOptions};
-use samite_blocks::FilePackStore;
-use samite_host::{SystemClock, SystemRandomness};
-use samite_ledger::{
-    Append, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, NewEntry, Read,
-    Receipt, Register, Row, RowQuery, SqliteLedger, StoredEntry,
-};
-use samite_model::{EntryId, JournalId, KeyId, Result};
+use samite_ledger::{Append, Commit, Ledger as _, NewEntry};
+use samite_model::EntryId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A ledger that counts what is read from it.
-struct Counting {
-    ledger: SqliteLedger,
-    read: AtomicUsize,
-}
-
-impl Counting {
-    /// What was read since it was last asked.
-    fn since(&self) -> usize {
-        self.read.swap(0, Ordering::Relaxed)
-    }
-
-    fn count<T>(&self, found: Result<Vec<T>>) -> Result<Vec<T>> {
-        self.read.fetch_add(1 + found.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
-        found
-    }
-}
-
-#[async_trait]
-impl Ledger for Counting {
-    async fn commit(&self, commit: Commit) -> Result<Receipt> {
-        self.ledger.commit(commit).await
-    }
-    async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {
-        self.read.fetch_add(1, Ordering::Relaxed);
-        self.ledger.journal(journal).await
-    }
-    async fn journals(&self, filter: JournalFilter) -> Result<Vec<JournalState>> {
-        self.count(self.ledger.journals(filter).await)
-    }
-    async fn read(&self, read: Read) -> Result<Vec<StoredEntry>> {
-        self.count(self.ledger.read(read).await)
-    }
-    async fn rows(&self, query: RowQuery) -> Result<Vec<Row>> {
-        self.count(self.ledger.rows(query).await)
-    }
-    async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
-        self.read.fetch_add(1, Ordering::Relaxed);
-        self.ledger.registers(journal).await
-    }
-    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
-        self.ledger.lease(request).await
-    }
-    async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
-        self.ledger.holder(journal).await
-    }
-    async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {
-        self.ledger.wait(journal, after, milliseconds).await
-    }
-    async fn replace_views(&self, generation: Vec<Generation>) -> Result<()> {
-        self.ledger.replace_views(generation).await
-    }
-    async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
-        self.ledger.delete_journal(journal, keep_to).await
-    }
-    async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
-        self.ledger.destroy_keys(keys).await
-    }
-}
 
 /// 100,000 entries, or as many as the environment says: `SAMITE_TEST_ENTRIES=1000000`.
 fn entries() -> u64 {
@@ -84,17 +19,9 @@ fn a_very_long_session_is_read_forked_and_listed_like_a_short_one() {
     let count = entries();
     run(async {
         let embedded = place.open();
-        let counting = Arc::new(Counting { ledger: embedded.ledger().clone(), read: AtomicUsize::new(0) });
-        let store = Store::new(Backends {
-            ledger: counting.clone(),
-            blocks: Arc::new(embedded.ledger().clone()),
-            packs: Arc::new(FilePackStore::open(&embedded.home().join("packs")).unwrap()),
-            keys: embedded.keys().clone(),
-            directory: None,
-            caches: None,
-            clock: Arc::new(SystemClock),
-            random: Arc::new(SystemRandomness::new()),
-        });
+        let backends = backends_of(&embedded);
+        let counting = Arc::new(Watched::new(backends.ledger.clone()));
+        let store = Store::new(Backends { ledger: counting.clone(), ..backends });
         let client = store.client(principal("ada")).await.unwrap();
         let session = client.create_session(NewSession::default()).await.unwrap();
         let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
@@ -129,9 +56,9 @@ fn a_very_long_session_is_read_forked_and_listed_like_a_short_one() {
             let append = Append { journal: session.current, entries: batch };
             counting.commit(Commit { appends: vec![append], ..Commit::default() }).await.unwrap();
         }
-        counting.since();
+        counting.read_since();
         let few = |what: &str, most: usize| {
-            let read = counting.since();
+            let read = counting.read_since();
             assert!(read <= most, "{what} read {read}");
         };
         let range = ReadOptions { from: count - 9, ..ReadOptions::default() };

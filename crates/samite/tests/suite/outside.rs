@@ -1,7 +1,8 @@
 //! What is not the workspace's, or not this session's, is left alone.
 
-use crate::support::{Place, assert_verifies, noise, principal, run};
-use samite::workspace::{Checkpoint, CheckpointOptions, RestoreRequest, Restored};
+use crate::place::Place;
+use crate::support::{assert_verifies, attached, files_only, noise, principal, run, take};
+use samite::workspace::{RestoreRequest, Restored};
 use samite::{Begin, Client, ForkOptions, NewSession, NewStep, StepHandle, Writer, WriterOptions};
 use samite_model::step::Effect;
 use samite_model::{ErrorKind, Position, SessionId};
@@ -10,18 +11,6 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, symlink};
-use std::path::Path;
-
-async fn attached(client: &Client, work: &Path) -> SessionId {
-    let session = client.create_session(NewSession::default()).await.unwrap().id;
-    client.attach(session, None, work).await.unwrap();
-    session
-}
-
-async fn take(client: &Client, session: SessionId) -> Checkpoint {
-    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-    client.checkpoint(session, None, WriterOptions::default(), options).await.unwrap()
-}
 
 async fn restore(client: &Client, session: SessionId, to: Position, force: bool) -> Restored {
     let request = RestoreRequest { force, ..RestoreRequest::default() };
@@ -159,8 +148,7 @@ fn what_another_session_changed_in_the_same_directory_is_kept_and_listed() {
 /// Begins a step of a session that works in the directory.
 async fn contained(client: &Client, session: SessionId, key: &str) -> (Writer, StepHandle) {
     let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
-    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-    let tree = writer.checkpoint(options).await.unwrap().root;
+    let tree = writer.checkpoint(files_only()).await.unwrap().root;
     let step = NewStep {
         effect: Effect::Contained { within: Vec::new() },
         tree: Some(tree),
@@ -324,8 +312,7 @@ fn a_directory_that_another_person_works_in_is_denied_and_their_branches_are_not
         let fork = ada.fork(session, ForkOptions::default()).await.unwrap().branch;
         ada.materialise(session, fork, &place.path("second")).await.unwrap();
         fs::write(place.path("second").join("tried"), noise(2, 300_000)).unwrap();
-        let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-        ada.checkpoint(session, Some(fork), WriterOptions::default(), options).await.unwrap();
+        ada.checkpoint(session, Some(fork), WriterOptions::default(), files_only()).await.unwrap();
         ada.set_lifetime(session, fork, Some(1)).await.unwrap();
         let (hers, his) = (ada.plan_collection().await.unwrap(), bob.plan_collection().await.unwrap());
         assert_eq!((hers.branches.len(), his.branches.len()), (1, 0));

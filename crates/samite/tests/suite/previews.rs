@@ -1,9 +1,9 @@
 //! What a collection says that it will take, and what it takes.
 
-use crate::support::{Place, assert_verifies, event, noise, run};
+use crate::place::Place;
+use crate::support::{assert_verifies, attached, event, noise, run, take_of};
 use samite::embedded::Embedded;
-use samite::workspace::CheckpointOptions;
-use samite::{Client, CollectionPlan, ForkOptions, NewEvent, NewSession, WriterOptions};
+use samite::{Client, CollectionPlan, ForkOptions, NewEvent, WriterOptions};
 use samite_ledger::Ledger as _;
 use samite_ledger::verify::What;
 use samite_model::{BranchId, SessionId};
@@ -26,8 +26,7 @@ impl Bench {
         let work = place.directory("work");
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::write(work.join("living"), noise(1, LARGE)).unwrap();
         let bench = Self { place, store, client, session };
         bench.checkpoint(None).await;
@@ -35,8 +34,7 @@ impl Bench {
     }
 
     async fn checkpoint(&self, branch: Option<BranchId>) {
-        let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-        self.client.checkpoint(self.session, branch, WriterOptions::default(), options).await.unwrap();
+        take_of(&self.client, self.session, branch).await;
     }
 
     /// A fork with files of its own beside those that it inherits, in a workspace of its own.

@@ -1,7 +1,8 @@
 //! Several processes write one store at once.
 
 use crate::children::{Role, start};
-use crate::support::{Place, assert_verifies, event, principal, run};
+use crate::place::Place;
+use crate::support::{assert_verifies, event, principal, run};
 use samite::embedded::Embedded;
 use samite::payload::ForkReason;
 use samite::{Begin, Client, ForkOptions, NewEvent, NewSession, NewStep, ReadOptions, Writer, WriterOptions};

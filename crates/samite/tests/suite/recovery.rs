@@ -1,6 +1,7 @@
 //! Recovery when much time has passed and the sandbox is gone.
 
-use crate::support::{Place, run};
+use crate::place::Place;
+use crate::support::{attached, run};
 use samite::payload::SettledBy;
 use samite::recover::{RecoverOptions, Site};
 use samite::workspace::CheckpointOptions;
@@ -19,8 +20,7 @@ fn thirty_days_later_and_without_its_workspace_a_session_is_recovered() {
     let (client, clock) = place.in_memory();
     let site = Site { base: place.path(""), lives: place.directory("lives") };
     run(async {
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::write(work.join("progress.md"), "half way").unwrap();
         let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
         let taken = writer.checkpoint(CheckpointOptions::default()).await.unwrap();

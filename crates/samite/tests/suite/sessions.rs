@@ -1,6 +1,7 @@
 //! Sessions and their logs.
 
-use crate::support::{Place, World, event, run};
+use crate::place::Place;
+use crate::support::{World, event, run};
 use samite::{NewEvent, NewSession, ReadOptions, WriterOptions};
 use samite_model::{EntryKind, ErrorKind};
 

@@ -1,15 +1,13 @@
 //! Harnesses that crash and start again over a ledger that fails, in thousands of orders: no effect is doubled, nothing
 //! acknowledged is lost.
 
-use crate::support::run;
+use crate::place::Place;
+use crate::support::{principal, run};
 use samite::payload::SettledBy;
 use samite::{Backends, Begin, Client, NewSession, NewStep, Resolution, Settled, Store, Writer, WriterOptions};
-use samite_blocks::FilePackStore;
-use samite_host::SystemRandomness;
-use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::testing::{Executor, Faults, FaultyStore, Seeded, for_seeds};
 use samite_model::step::State;
-use samite_model::{ErrorKind, Principal, Result, SessionId, Tenant};
+use samite_model::{ErrorKind, Result, SessionId};
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,16 +21,6 @@ type World = Rc<RefCell<[u32; TASKS]>>;
 
 /// What a harness was told is durable.
 type Told = Rc<RefCell<Vec<usize>>>;
-
-fn principal() -> Principal {
-    Principal {
-        tenant: Tenant::new("local").unwrap(),
-        user: "ada".into(),
-        agent: "simulated".into(),
-        workload: "suite".into(),
-        scopes: Vec::new(),
-    }
-}
 
 /// Does it until the storage has answered.
 async fn insist<T>(mut act: impl AsyncFnMut() -> Result<T>) -> Result<T> {
@@ -98,7 +86,8 @@ async fn carry_out(writer: &Writer, task: usize, life: u32, world: &World, told:
     }
 }
 
-fn simulate(seed: u64, keys: &Keyring, packs: &Arc<FilePackStore>) -> std::result::Result<(), String> {
+/// With the keys and packs of these backends.
+fn simulate(seed: u64, backends: &Backends) -> std::result::Result<(), String> {
     let mut executor = Executor::new(seed);
     let random = Rc::new(Seeded::new(seed ^ 0x5eed));
     let storage = FaultyStore::new(Seeded::new(!seed), Arc::new(executor.time()), Faults::MANY);
@@ -107,16 +96,12 @@ fn simulate(seed: u64, keys: &Keyring, packs: &Arc<FilePackStore>) -> std::resul
         Store::new(Backends {
             ledger: ledger.clone(),
             blocks: ledger,
-            packs: packs.clone(),
-            keys: keys.clone(),
-            directory: None,
-            caches: None,
             clock: Arc::new(now.clone()),
-            random: Arc::new(SystemRandomness::new()),
+            ..backends.clone()
         })
     };
     let opened = Arc::new(storage.open());
-    let first = store(opened).reader(principal()).unwrap();
+    let first = store(opened).reader(principal("ada")).unwrap();
     let setup = async move {
         let session = insist(async || first.create_session(NewSession::default()).await).await.unwrap();
         session.id
@@ -126,7 +111,8 @@ fn simulate(seed: u64, keys: &Keyring, packs: &Arc<FilePackStore>) -> std::resul
     let spawner = executor.spawner();
     let time = executor.time();
     let lives: Vec<_> = (0..6).map(|_| Arc::new(storage.open())).collect();
-    let clients: Vec<Client> = lives.iter().map(|ledger| store(ledger.clone()).reader(principal()).unwrap()).collect();
+    let clients: Vec<Client> =
+        lives.iter().map(|ledger| store(ledger.clone()).reader(principal("ada")).unwrap()).collect();
     let session = executor.block_on(setup, STEPS).map_err(|stopped| format!("{stopped:?}"))?;
     let last = lives.len() - 1;
     for (life, (ledger, client)) in lives.iter().zip(clients).enumerate() {
@@ -157,7 +143,7 @@ fn simulate(seed: u64, keys: &Keyring, packs: &Arc<FilePackStore>) -> std::resul
     storage.set_faults(Faults::NONE);
     let truth = store(Arc::new(storage.open()));
     run(async {
-        let client = truth.reader(principal()).unwrap();
+        let client = truth.reader(principal("ada")).unwrap();
         let steps = client.steps(session, None).await.unwrap();
         for task in told.borrow().iter() {
             let completed = steps
@@ -179,16 +165,7 @@ fn simulate(seed: u64, keys: &Keyring, packs: &Arc<FilePackStore>) -> std::resul
 
 #[test]
 fn crashing_harnesses_double_no_effect_and_lose_no_outcome() {
-    let directory = tempfile::tempdir().unwrap();
-    let random = Arc::new(SystemRandomness::new());
-    let keys = Keyring::open(KeyringOptions {
-        directory: directory.path().join("keys"),
-        tenant: Tenant::new("local").unwrap(),
-        master: Arc::new(FileMaster::new(directory.path().join("master.key"), random.clone())),
-        random,
-        create: true,
-    })
-    .unwrap();
-    let packs = Arc::new(FilePackStore::open(directory.path()).unwrap());
-    for_seeds(0..3000, |seed| simulate(seed, &keys, &packs));
+    let place = Place::new();
+    let backends = place.backends_in_memory();
+    for_seeds(0..3000, |seed| simulate(seed, &backends));
 }

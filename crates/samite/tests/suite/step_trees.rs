@@ -1,8 +1,9 @@
 //! The trees between which a step on files lies.
 
-use crate::support::{Place, assert_verifies, run};
+use crate::place::Place;
+use crate::support::{assert_verifies, attached, files_only, run};
 use samite::recover::{RecoverOptions, Site};
-use samite::workspace::{CheckpointOptions, RestoreRequest};
+use samite::workspace::RestoreRequest;
 use samite::{Begin, Completion, ForkOptions, NewSession, NewStep, ReadOptions, Writer, WriterOptions};
 use samite_model::step::Effect;
 use samite_model::{BlockId, EntryKind};
@@ -10,8 +11,7 @@ use serde_json::json;
 use std::fs;
 
 async fn begin(writer: &Writer, key: &str) -> (samite::StepHandle, BlockId) {
-    let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-    let tree = writer.checkpoint(options).await.unwrap().root;
+    let tree = writer.checkpoint(files_only()).await.unwrap().root;
     let effect = Effect::Contained { within: Vec::new() };
     let step = NewStep { effect, tree: Some(tree), ..NewStep::new(key, "edit", json!({ "key": key })) };
     match writer.begin(&step).await.unwrap() {
@@ -27,8 +27,7 @@ fn a_step_ends_with_the_tree_that_it_left_in_one_commit() {
     run(async {
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
         fs::write(work.join("a"), "one").unwrap();
         let (step, before) = begin(&writer, "k1").await;
@@ -108,8 +107,7 @@ fn a_writer_that_was_taken_over_leaves_its_outcome_as_evidence_and_no_tree() {
     let work = place.directory("work");
     run(async {
         let client = place.client().await;
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
         let (step, before) = begin(&writer, "k1").await;
         fs::write(work.join("a"), "late").unwrap();

@@ -1,22 +1,21 @@
 //! A store for tests.
 
-use samite::embedded::{Embedded, EmbeddedOptions};
-use samite::{Backends, Client, NewEvent, Store};
-use samite_blocks::FilePackStore;
-use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep, TestClock};
-use samite_keys::{FileMaster, Keyring, KeyringOptions};
-use samite_ledger::{Ledger, MemoryLedger};
-use samite_model::{EntryKind, Principal, Tenant};
+use crate::place::Place;
+use samite::embedded::EmbeddedOptions;
+use samite::workspace::{Checkpoint, CheckpointOptions};
+use samite::{Backends, Client, NewEvent, NewSession, Store, WriterOptions};
+use samite_host::SystemRandomness;
+use samite_keys::FileMaster;
+use samite_model::{BranchId, EntryKind, Principal, SessionId, Tenant};
+use std::path::Path;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// A store in memory, with its keys in a temporary directory.
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) client: Client,
-    keys: Keyring,
-    ledger: Arc<MemoryLedger>,
-    _directory: TempDir,
+    backends: Backends,
+    _place: Place,
 }
 
 /// Runs a future to its end.
@@ -38,37 +37,19 @@ pub(crate) fn event(text: &str) -> NewEvent {
 impl World {
     /// A new one, seen by `ada`.
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let random = Arc::new(SystemRandomness::new());
-        let master = FileMaster::new(directory.path().join("master.key"), random.clone());
-        let keys = Keyring::open(KeyringOptions {
-            directory: directory.path().join("keys"),
-            tenant: Tenant::new("local").unwrap(),
-            master: Arc::new(master),
-            random: random.clone(),
-            create: true,
-        })
-        .unwrap();
-        let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
-        let store = Store::new(Backends {
-            ledger: ledger.clone(),
-            blocks: ledger.clone(),
-            packs: Arc::new(FilePackStore::open(directory.path()).unwrap()),
-            keys: keys.clone(),
-            directory: None,
-            caches: None,
-            clock: Arc::new(SystemClock),
-            random,
-        });
+        let place = Place::new();
+        let backends = place.backends_in_memory();
+        let store = Store::new(backends.clone());
         let client = run(store.client(principal("ada"))).unwrap();
-        Self { store, client, keys, ledger, _directory: directory }
+        Self { store, client, backends, _place: place }
     }
 
     /// Destroys a person's keys, as an erasure does.
     pub(crate) async fn destroy_keys_of(&self, user: &str) {
         let owner = principal(user).owner().unwrap();
-        let subject = self.keys.subject(&owner).unwrap();
+        let subject = self.backends.keys.subject(&owner).unwrap();
         let doomed: Vec<_> = self
+            .backends
             .keys
             .live_keys()
             .unwrap()
@@ -76,14 +57,36 @@ impl World {
             .filter(|key| key.subject == subject.pseudonym)
             .map(|key| key.key)
             .collect();
-        self.ledger.destroy_keys(doomed).await.unwrap();
-        self.keys.destroy_subject(subject.pseudonym).unwrap();
+        self.backends.ledger.destroy_keys(doomed).await.unwrap();
+        self.backends.keys.destroy_subject(subject.pseudonym).unwrap();
     }
 
     /// The same store, seen by another person.
     pub(crate) fn client_of(&self, user: &str) -> Client {
         run(self.store.client(principal(user))).unwrap()
     }
+}
+
+/// A session that works in a directory.
+pub(crate) async fn attached(client: &Client, work: &Path) -> SessionId {
+    let session = client.create_session(NewSession::default()).await.unwrap().id;
+    client.attach(session, None, work).await.unwrap();
+    session
+}
+
+/// A checkpoint of the current branch's workspace alone.
+pub(crate) async fn take(client: &Client, session: SessionId) -> Checkpoint {
+    take_of(client, session, None).await
+}
+
+/// The same, of a branch (none: the current one).
+pub(crate) async fn take_of(client: &Client, session: SessionId, branch: Option<BranchId>) -> Checkpoint {
+    client.checkpoint(session, branch, WriterOptions::default(), files_only()).await.unwrap()
+}
+
+/// Without the environment's fingerprint.
+pub(crate) fn files_only() -> CheckpointOptions {
+    CheckpointOptions { no_environment: true, ..CheckpointOptions::default() }
 }
 
 /// A person of the tests' tenant.
@@ -107,73 +110,6 @@ pub(crate) fn shared(path: &str) -> Option<std::path::PathBuf> {
     }
     eprintln!("SKIPPED: {} is not there", found.display());
     None
-}
-
-/// A place on disk with a store and room for workspaces.
-pub(crate) struct Place(TempDir);
-
-impl Place {
-    /// A new one.
-    pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    /// A path in it.
-    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// A new directory in it.
-    pub(crate) fn directory(&self, name: &str) -> std::path::PathBuf {
-        std::fs::create_dir(self.path(name)).unwrap();
-        self.path(name)
-    }
-
-    /// Its directory.
-    pub(crate) fn root(&self) -> &std::path::Path {
-        self.0.path()
-    }
-
-    /// Opens the store.
-    pub(crate) fn open(&self) -> Embedded {
-        self.open_at(&self.path("store"))
-    }
-
-    /// Opens a store that has the place's master key.
-    pub(crate) fn open_at(&self, directory: &std::path::Path) -> Embedded {
-        Embedded::open(options(directory, &self.path("master.key"))).unwrap()
-    }
-
-    /// A client of a store in memory that keeps its keys and packs here, and its clock.
-    pub(crate) fn in_memory(&self) -> (Client, Arc<TestClock>) {
-        let random = Arc::new(SystemRandomness::new());
-        let keys = Keyring::open(KeyringOptions {
-            directory: self.path("keys"),
-            tenant: Tenant::new("local").unwrap(),
-            master: Arc::new(FileMaster::new(self.path("memory.key"), random.clone())),
-            random: random.clone(),
-            create: true,
-        })
-        .unwrap();
-        let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
-        let clock = Arc::new(TestClock::new(SystemClock.now()));
-        let store = Store::new(Backends {
-            ledger: ledger.clone(),
-            blocks: ledger,
-            packs: Arc::new(FilePackStore::open(&self.directory("packs")).unwrap()),
-            keys,
-            directory: None,
-            caches: None,
-            clock: clock.clone(),
-            random,
-        });
-        (run(store.client(principal("ada"))).unwrap(), clock)
-    }
-
-    /// The store as its local principal sees it.
-    pub(crate) async fn client(&self) -> Client {
-        self.open().client().await.unwrap()
-    }
 }
 
 /// How to open a store for everything, with the master key in this file.

@@ -1,39 +1,17 @@
 //! Calls whose acknowledgement got lost, and that are made again.
 
-use crate::support::{Place, principal, run};
-use samite::{Backends, Client, NewSession, Store};
-use samite_blocks::FilePackStore;
-use samite_host::{SystemClock, SystemRandomness};
-use samite_keys::{FileMaster, Keyring, KeyringOptions};
+use crate::place::Place;
+use crate::support::{principal, run};
+use samite::{Client, NewSession, Store};
 use samite_ledger::testing::{Faults, FaultyStore, Seeded};
-use samite_model::Tenant;
 use std::sync::Arc;
 
 /// A store whose ledger fails as it is told, and a client of it.
 fn faulty(place: &Place) -> (FaultyStore, Client) {
-    let random = Arc::new(SystemRandomness::new());
-    let keys = Keyring::open(KeyringOptions {
-        directory: place.path("keys"),
-        tenant: Tenant::new("local").unwrap(),
-        master: Arc::new(FileMaster::new(place.path("master.key"), random.clone())),
-        random: random.clone(),
-        create: true,
-    })
-    .unwrap();
     let storage = FaultyStore::new(Seeded::new(7), Arc::new(samite_host::SystemSleep), Faults::NONE);
     let ledger = Arc::new(storage.open());
-    let store = Store::new(Backends {
-        ledger: ledger.clone(),
-        blocks: ledger,
-        packs: Arc::new(FilePackStore::open(&place.directory("packs")).unwrap()),
-        keys,
-        directory: None,
-        caches: None,
-        clock: Arc::new(SystemClock),
-        random,
-    });
-    let client = run(store.client(principal("ada"))).unwrap();
-    (storage, client)
+    let store = Store::new(place.backends(ledger.clone(), ledger));
+    (storage, run(store.client(principal("ada"))).unwrap())
 }
 
 #[test]

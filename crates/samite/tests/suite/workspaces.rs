@@ -1,8 +1,9 @@
 //! Workspaces: checkpoints, forks into directories, rewinds.
 
-use crate::support::{Place, assert_verifies, event, noise, run};
+use crate::place::Place;
+use crate::support::{assert_verifies, attached, event, files_only, noise, run, take, take_of};
 use samite::recover::Site;
-use samite::workspace::{CheckpointOptions, RestoreRequest};
+use samite::workspace::RestoreRequest;
 use samite::{Begin, Client, ForkOptions, NewSession, NewStep, WriterOptions};
 use samite_model::recovery::Decision;
 use samite_model::step::Effect;
@@ -21,15 +22,13 @@ fn a_rewind_puts_files_back_and_keeps_what_a_person_changed() {
     let work = place.directory("work");
     run(async {
         let client = place.client().await;
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::write(work.join("a"), "one").unwrap();
         fs::write(work.join("b"), "one").unwrap();
-        let first = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
-        let first = first.await.unwrap();
+        let first = take(&client, session).await;
         fs::write(work.join("a"), "two").unwrap();
         fs::write(work.join("new"), "by the agent").unwrap();
-        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        take(&client, session).await;
         // A person's own edits since the last checkpoint.
         fs::write(work.join("b"), "by a person").unwrap();
         fs::write(work.join("mine"), "by a person").unwrap();
@@ -78,14 +77,12 @@ fn a_git_repository_goes_back_whole_or_stays_whole() {
     git(&work, &["push", "-q", "shared", "HEAD:refs/heads/main"]);
     run(async {
         let client = place.client().await;
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
-        let checkpoint = || client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
-        let first = checkpoint().await.unwrap().position;
+        let session = attached(&client, &work).await;
+        let first = take(&client, session).await.position;
         // The session's work, of which a checkpoint knows the blob only.
         fs::write(work.join("two"), "two").unwrap();
         git(&work, &["add", "two"]);
-        checkpoint().await.unwrap();
+        take(&client, session).await;
         git(&work, &["commit", "-qm", "two"]);
         let restore = |to| {
             let request = RestoreRequest::default();
@@ -98,7 +95,7 @@ fn a_git_repository_goes_back_whole_or_stays_whole() {
         };
         let report = restore(first).await;
         assert_eq!((kept(&report), commits(&work, "HEAD")), (vec![".git".to_owned()], 2), "{report:?}");
-        let last = checkpoint().await.unwrap().position;
+        let last = take(&client, session).await.position;
         let report = restore(first).await;
         assert_eq!((kept(&report), commits(&work, "HEAD")), (Vec::new(), 1), "{report:?}");
         let report = restore(last).await;
@@ -117,11 +114,10 @@ fn a_fork_into_a_directory_is_a_second_workspace() {
     let work = place.directory("work");
     run(async {
         let client = place.client().await;
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::create_dir(work.join("sub")).unwrap();
         fs::write(work.join("sub/file"), "one").unwrap();
-        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        take(&client, session).await;
         let fork = client.fork(session, ForkOptions::default()).await.unwrap();
         let second = place.path("second");
         let made = client.materialise(session, fork.branch, &second).await.unwrap();
@@ -145,13 +141,11 @@ fn a_path_has_a_log_and_old_content() {
     let work = place.directory("work");
     run(async {
         let client = place.client().await;
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         let mut places = Vec::new();
         for text in ["one", "one", "two"] {
             fs::write(work.join("a"), text).unwrap();
-            let taken = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
-            places.push(taken.await.unwrap().position);
+            places.push(take(&client, session).await.position);
         }
         let log = client.path_log(places[2], "a").await.unwrap();
         let seqs: Vec<u64> = log.iter().map(|version| version.tree.position.seq).collect();
@@ -172,15 +166,14 @@ fn a_backup_is_a_store_that_verifies() {
     run(async {
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         // Larger than what stays in the ledger.
         let noise: Vec<u8> =
             (0..600_000u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
         fs::write(work.join("large"), &noise).unwrap();
         let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
         writer.append(event("hello")).await.unwrap();
-        writer.checkpoint(CheckpointOptions::default()).await.unwrap();
+        writer.checkpoint(files_only()).await.unwrap();
         writer.release().await.unwrap();
         let backup = store.backup(&place.path("backup")).await.unwrap();
         assert_eq!(backup.packs, 1);
@@ -203,8 +196,7 @@ fn a_backup_beside_writers_and_collections_is_a_store_that_verifies() {
     let work = place.directory("work");
     let store = place.open();
     let client = run(store.client()).unwrap();
-    let session = run(client.create_session(NewSession::default())).unwrap().id;
-    run(client.attach(session, None, &work)).unwrap();
+    let session = run(attached(&client, &work));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -216,8 +208,7 @@ fn a_backup_beside_writers_and_collections_is_a_store_that_verifies() {
                 }
                 // Each is a pack of its own, and most of them die soon.
                 fs::write(work.join("large"), noise(number, 400_000)).unwrap();
-                let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
-                let Ok(taken) = run(client.checkpoint(session, None, WriterOptions::default(), options)) else {
+                let Ok(taken) = run(client.checkpoint(session, None, WriterOptions::default(), files_only())) else {
                     continue;
                 };
                 let first = *first.get_or_insert(taken.position.seq);
@@ -260,19 +251,18 @@ fn collection_takes_the_trees_of_a_branch_whose_time_is_over_and_nothing_else() 
     run(async {
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         let noise = |seed: u32| -> Vec<u8> {
             (0..200_000u32).flat_map(|number| (number ^ seed).wrapping_mul(2_654_435_761).to_be_bytes()).collect()
         };
         fs::write(work.join("kept"), noise(1)).unwrap();
-        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        take(&client, session).await;
         let fork = client.fork(session, ForkOptions::default()).await.unwrap();
         let second = place.path("second");
         client.materialise(session, fork.branch, &second).await.unwrap();
         fs::write(second.join("tried"), noise(0x00ff_00ff)).unwrap();
         let branch = Some(fork.branch);
-        client.checkpoint(session, branch, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        take_of(&client, session, branch).await;
         assert!(client.plan_collection().await.unwrap().branches.is_empty());
         client.set_lifetime(session, fork.branch, Some(1)).await.unwrap();
         let plan = client.plan_collection().await.unwrap();
@@ -302,13 +292,11 @@ fn a_branch_on_trees_that_were_collected_has_none_and_breaks_nothing() {
     run(async {
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
-        let take = || client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
+        let session = attached(&client, &work).await;
         fs::write(work.join("file"), "first").unwrap();
-        let first = take().await.unwrap().position;
+        let first = take(&client, session).await.position;
         fs::write(work.join("file"), "tried").unwrap();
-        let old = take().await.unwrap().position;
+        let old = take(&client, session).await.position;
         // The snapshot before going back is another tree then.
         fs::write(work.join("mine"), "by a person").unwrap();
         let options = ForkOptions { seq: Some(first.seq), ..ForkOptions::default() };
@@ -348,7 +336,7 @@ fn a_branch_on_trees_that_were_collected_has_none_and_breaks_nothing() {
         assert_eq!(seen.iter().map(|version| version.tree.position).collect::<Vec<_>>(), [first]);
         // The workspace went over with the branch.
         let branch = Some(old.journal);
-        client.checkpoint(session, branch, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        take_of(&client, session, branch).await;
         client.restore(session, branch, first, WriterOptions::default(), &request).await.unwrap();
         whole().await;
     });
@@ -356,11 +344,10 @@ fn a_branch_on_trees_that_were_collected_has_none_and_breaks_nothing() {
 
 /// A step in a workspace that was begun and changed `half`, and what its next writer makes of it.
 async fn lost_step(client: &Client, work: &Path) -> SessionId {
-    let session = client.create_session(NewSession::default()).await.unwrap().id;
-    client.attach(session, None, work).await.unwrap();
+    let session = attached(client, work).await;
     fs::write(work.join("half"), "before").unwrap();
     let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
-    let tree = writer.checkpoint(CheckpointOptions::default()).await.unwrap().root;
+    let tree = writer.checkpoint(files_only()).await.unwrap().root;
     let effect = Effect::Contained { within: Vec::new() };
     let step = NewStep { effect, tree: Some(tree), ..NewStep::new("edit", "edit", serde_json::json!({})) };
     assert!(matches!(writer.begin(&step).await.unwrap(), Begin::Run(_)));
@@ -428,11 +415,9 @@ fn a_directory_that_was_moved_is_attached_again_and_the_store_is_no_workspace() 
     run(async {
         let store = place.open();
         let client = store.client().await.unwrap();
-        let session = client.create_session(NewSession::default()).await.unwrap().id;
-        client.attach(session, None, &work).await.unwrap();
+        let session = attached(&client, &work).await;
         fs::write(work.join("file"), "one").unwrap();
-        let taken = client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default());
-        let taken = taken.await.unwrap();
+        let taken = take(&client, session).await;
         let moved = place.path("moved");
         assert_eq!(
             client.attach(session, None, &place.directory("other")).await.unwrap_err().code(),
@@ -442,7 +427,7 @@ fn a_directory_that_was_moved_is_attached_again_and_the_store_is_no_workspace() 
         let again = client.attach(session, None, &moved).await.unwrap();
         assert_eq!(client.workspaces(session).await.unwrap(), [again]);
         fs::write(moved.join("file"), "two").unwrap();
-        client.checkpoint(session, None, WriterOptions::default(), CheckpointOptions::default()).await.unwrap();
+        take(&client, session).await;
         let request = RestoreRequest::default();
         client.restore(session, None, taken.position, WriterOptions::default(), &request).await.unwrap();
         assert_eq!(read(&moved.join("file")).as_deref(), Some("one"));

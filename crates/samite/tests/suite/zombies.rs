@@ -1,7 +1,8 @@
 //! Writers that are stopped, lose their branch, and go on.
 
 use crate::children::{Process, Role, soon, start};
-use crate::support::{Place, assert_verifies, event, run};
+use crate::place::Place;
+use crate::support::{assert_verifies, event, run};
 use samite::payload::SettledBy;
 use samite::workspace::CheckpointOptions;
 use samite::{Begin, Client, Completion, NewSession, NewStep, ReadOptions, Resolution, Settled, Writer, WriterOptions};

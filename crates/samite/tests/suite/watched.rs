@@ -1,0 +1,90 @@
+//! A ledger that counts what is read from it, and may be unable to give leases up.
+
+use async_trait::async_trait;
+use samite_ledger::{
+    Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, Read, Receipt,
+    Register, Row, RowQuery, StoredEntry,
+};
+use samite_model::{Error, JournalId, KeyId, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(crate) struct Watched {
+    ledger: Arc<dyn Ledger>,
+    keeps_leases: bool,
+    read: AtomicUsize,
+    kept: AtomicUsize,
+}
+
+impl Watched {
+    /// One that does what it is asked.
+    pub(crate) fn new(ledger: Arc<dyn Ledger>) -> Self {
+        Self { ledger, keeps_leases: false, read: AtomicUsize::new(0), kept: AtomicUsize::new(0) }
+    }
+
+    /// One that cannot record that a lease was given up.
+    pub(crate) fn keeping_leases(ledger: Arc<dyn Ledger>) -> Self {
+        Self { keeps_leases: true, ..Self::new(ledger) }
+    }
+
+    /// How much was read since this was last asked: calls, rows and entries.
+    pub(crate) fn read_since(&self) -> usize {
+        self.read.swap(0, Ordering::SeqCst)
+    }
+
+    /// How many leases could not be given up since this was last asked.
+    pub(crate) fn kept_since(&self) -> usize {
+        self.kept.swap(0, Ordering::SeqCst)
+    }
+
+    fn count<T>(&self, found: Result<Vec<T>>) -> Result<Vec<T>> {
+        self.read.fetch_add(1 + found.as_ref().map_or(0, Vec::len), Ordering::SeqCst);
+        found
+    }
+}
+
+#[async_trait]
+impl Ledger for Watched {
+    async fn commit(&self, commit: Commit) -> Result<Receipt> {
+        self.ledger.commit(commit).await
+    }
+    async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {
+        self.read.fetch_add(1, Ordering::SeqCst);
+        self.ledger.journal(journal).await
+    }
+    async fn journals(&self, filter: JournalFilter) -> Result<Vec<JournalState>> {
+        self.count(self.ledger.journals(filter).await)
+    }
+    async fn read(&self, read: Read) -> Result<Vec<StoredEntry>> {
+        self.count(self.ledger.read(read).await)
+    }
+    async fn rows(&self, query: RowQuery) -> Result<Vec<Row>> {
+        self.count(self.ledger.rows(query).await)
+    }
+    async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
+        self.read.fetch_add(1, Ordering::SeqCst);
+        self.ledger.registers(journal).await
+    }
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
+        if self.keeps_leases && request.expires <= request.now {
+            self.kept.fetch_add(1, Ordering::SeqCst);
+            return Err(Error::unavailable("disk_full", "there is no room"));
+        }
+        self.ledger.lease(request).await
+    }
+    async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
+        self.ledger.holder(journal).await
+    }
+    async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {
+        self.ledger.wait(journal, after, milliseconds).await
+    }
+    async fn replace_views(&self, generation: Vec<Generation>) -> Result<()> {
+        self.ledger.replace_views(generation).await
+    }
+    async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
+        self.ledger.delete_journal(journal, keep_to).await
+    }
+    async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
+        self.ledger.destroy_keys(keys).await
+    }
+}
