@@ -335,6 +335,18 @@ impl Keyring {
         }
         Err(unknown_subject(pseudonym))
     }
+
+    /// A subject's keys, to open what this key sealed: one that nobody here knows may have been made by another process,
+    /// so the keystore is read again.
+    fn keys_with(&self, pseudonym: Pseudonym, key: KeyId) -> Result<Arc<Keys>> {
+        let keys = self.keys(pseudonym)?;
+        let is_known = || self.loaded().entries(pseudonym).any(|entry| entry.key == key);
+        if [keys.data_key, keys.block_key].contains(&key) || is_known() {
+            return Ok(keys);
+        }
+        self.refresh()?;
+        self.keys(pseudonym)
+    }
 }
 
 impl std::fmt::Debug for Keyring {

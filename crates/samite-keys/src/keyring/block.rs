@@ -129,12 +129,7 @@ impl Keyring {
     ) -> Result<(u8, &'a [u8])> {
         let damaged = |what: &str| Error::corrupt("bad_block", format!("block {id} {what}"));
         let parts = Envelope::parse(bytes).map_err(|error| damaged("is not sealed").because(error))?;
-        let mut keys = self.domain_keys(domain)?;
-        if keys.block_key != parts.key {
-            // Another process may have made it.
-            self.refresh()?;
-            keys = self.domain_keys(domain)?;
-        }
+        let keys = self.keys_with(self.domain_pseudonym(domain), parts.key)?;
         if keys.block_key != parts.key {
             let loaded = self.loaded();
             let known = loaded.entries(keys.pseudonym).find(|entry| entry.key == parts.key);

@@ -160,12 +160,7 @@ impl Keyring {
         if parts.key != header.key {
             return Err(Error::corrupt("bad_payload", "the payload is sealed by another key than its header says"));
         }
-        let mut keys = self.keys(header.owner)?;
-        if keys.data_key != parts.key {
-            // Another process may have made it.
-            self.refresh()?;
-            keys = self.keys(header.owner)?;
-        }
+        let keys = self.keys_with(header.owner, parts.key)?;
         if keys.data_key != parts.key {
             return Err(self.explain_key(header.owner, parts.key));
         }

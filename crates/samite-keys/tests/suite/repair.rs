@@ -7,7 +7,7 @@ use samite_model::{Error, ErrorKind, Result};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[test]
 fn an_erased_subject_stays_erased_in_an_older_backup() {
@@ -71,14 +71,22 @@ fn keys_that_the_masters_copy_alone_knows_are_learned_when_they_are_needed() {
     assert_eq!(again.subject_of(nobody).unwrap_err().code(), "unknown_subject");
 }
 
-/// A master that can be out of reach when a secret is to be destroyed.
+/// A master that counts how often it is asked for a secret, and can be out of reach when one is to be destroyed.
 struct Unsteady {
     master: Arc<dyn Master>,
+    asked: AtomicUsize,
     away: AtomicBool,
+}
+
+impl Unsteady {
+    fn new(master: Arc<dyn Master>, away: bool) -> Arc<Self> {
+        Arc::new(Self { master, asked: AtomicUsize::new(0), away: AtomicBool::new(away) })
+    }
 }
 
 impl Master for Unsteady {
     fn secret(&self, keystore: &KeystoreName, epoch: u64) -> Result<Secret> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         self.master.secret(keystore, epoch)
     }
 
@@ -113,7 +121,7 @@ impl Master for Unsteady {
 #[test]
 fn an_erasure_that_the_master_could_not_finish_is_finished_later() {
     let scratch = Scratch::new();
-    let master = Arc::new(Unsteady { master: scratch.master(), away: AtomicBool::new(true) });
+    let master = Unsteady::new(scratch.master(), true);
     let keyring = scratch.open_with(master.clone(), random(), true).unwrap();
     let ada = keyring.subject(&owner("ada")).unwrap();
     let bob = keyring.subject(&owner("bob")).unwrap();
@@ -136,6 +144,22 @@ fn an_erasure_that_the_master_could_not_finish_is_finished_later() {
     let restored = scratch.open().unwrap();
     assert_eq!(open(&restored, &from_bob).unwrap(), b"his");
     assert_eq!(open(&restored, &from_ada).unwrap_err().code(), "key_destroyed");
+}
+
+#[test]
+fn what_is_known_to_be_destroyed_is_not_looked_for_again() {
+    let scratch = Scratch::new();
+    let master = Unsteady::new(scratch.master(), false);
+    let keyring = scratch.open_with(master.clone(), random(), true).unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let old = seal(&keyring, ada.pseudonym, b"old");
+    keyring.destroy_subject(ada.pseudonym).unwrap();
+    keyring.subject(&owner("ada")).unwrap();
+    let asked = master.asked.load(Ordering::SeqCst);
+    for _ in 0..3 {
+        assert_eq!(open(&keyring, &old).unwrap_err().code(), "key_destroyed");
+    }
+    assert_eq!(master.asked.load(Ordering::SeqCst), asked);
 }
 
 #[test]
