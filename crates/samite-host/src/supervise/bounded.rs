@@ -263,6 +263,11 @@ mod tests {
         .unwrap()
     }
 
+    /// What comes of asking with a time limit in milliseconds that lets the command begin, however slow the machine is.
+    fn with_time_enough<T>(ask: impl FnMut(u64) -> Option<T>) -> T {
+        (0..9).map(|doubled| 250 << doubled).find_map(ask).unwrap()
+    }
+
     /// Whether a process with this number runs.
     fn runs(pid: &[u8]) -> bool {
         let pid = String::from_utf8_lossy(pid).trim().to_owned();
@@ -328,8 +333,12 @@ mod tests {
             assert!(outcome.timed_out, "{script}");
             assert_eq!(outcome.status, None);
         }
-        let outcome = shell("echo some; sleep 600 & echo $! >&2; wait", 1_000);
-        assert!(outcome.timed_out && outcome.stdout == b"some\n", "{outcome:?}");
+        let outcome = with_time_enough(|milliseconds| {
+            let outcome = shell("echo some; sleep 600 & echo $! >&2; wait", milliseconds);
+            assert!(outcome.timed_out, "{outcome:?}");
+            Some(outcome).filter(|outcome| outcome.stderr.ends_with(b"\n"))
+        });
+        assert_eq!(outcome.stdout, b"some\n");
         is_gone(&outcome.stderr);
     }
 
@@ -368,28 +377,36 @@ mod tests {
     fn one_that_left_its_group_is_killed_all_the_same() {
         let leave = "setpgrp(0, getpgrp(getppid())); print $$; close(STDOUT); close(STDERR); sleep 600";
         let argv: Vec<OsString> = ["perl", "-e", leave].iter().map(OsString::from).collect();
-        let outcome = match run_bounded(&Bounded::new(&argv, Duration::from_secs(2))) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return eprintln!("SKIPPED: there is no perl"),
-            outcome => outcome.unwrap(),
-        };
-        assert!(outcome.timed_out && outcome.status.is_none() && !outcome.stdout.is_empty(), "{outcome:?}");
+        let outcome = with_time_enough(|milliseconds| {
+            match run_bounded(&Bounded::new(&argv, Duration::from_millis(milliseconds))) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(None),
+                outcome => Some(Some(outcome.unwrap())).filter(|found| !found.as_ref().unwrap().stdout.is_empty()),
+            }
+        });
+        let Some(outcome) = outcome else { return eprintln!("SKIPPED: there is no perl") };
+        assert!(outcome.timed_out && outcome.status.is_none(), "{outcome:?}");
         assert!(!runs(&outcome.stdout));
     }
 
     #[test]
     fn one_that_cannot_be_ended_keeps_nobody_waiting_and_is_named() {
         let argv = argv("echo $$ > $TOLD; exec sleep 600");
-        let told = tempfile::NamedTempFile::new().unwrap();
-        for (limit, may_ask) in [(500, false), (500, true)] {
-            let env = [("TOLD", told.path().as_os_str())];
-            let bounded = Bounded { env: &env, may_ask, ..Bounded::new(&argv, Duration::from_millis(limit)) };
-            let error = run_killing(&bounded, Duration::from_millis(50), &|_| {}).unwrap_err();
-            let pid = String::from_utf8(crate::files::read(told.path()).unwrap()).unwrap();
-            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-            assert!(error.to_string().ends_with(&format!("goes on as process {}", pid.trim())), "{error}");
-            kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
-            // It is waited for, so that nothing is left of it.
-            is_gone(pid.as_bytes());
+        for may_ask in [false, true] {
+            with_time_enough(|milliseconds| {
+                let told = tempfile::NamedTempFile::new().unwrap();
+                let env = [("TOLD", told.path().as_os_str())];
+                let limit = Duration::from_millis(milliseconds);
+                let bounded = Bounded { env: &env, may_ask, ..Bounded::new(&argv, limit) };
+                let error = run_killing(&bounded, Duration::from_millis(50), &|_| {}).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+                let message = error.to_string();
+                let (_, pid) = message.split_once("goes on as process ").unwrap();
+                kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+                // It is waited for, so that nothing is left of it.
+                is_gone(pid.as_bytes());
+                let told = String::from_utf8(crate::files::read(told.path()).unwrap()).unwrap();
+                (!told.is_empty()).then(|| assert_eq!(told.trim(), pid))
+            });
         }
     }
 
