@@ -113,9 +113,7 @@ impl Mount {
             None => NETWORK.contains(&self.file_system.as_str()),
         }
     }
-}
 
-impl Mount {
     /// Whether it holds what the kernel makes up, and nobody's files.
     pub fn is_pseudo(&self) -> bool {
         PSEUDO.contains(&self.file_system.as_str())

@@ -32,18 +32,6 @@ impl RangeFile {
         Ok(self.file.metadata().map_err(|source| io_error("look at", &self.path, source))?.len())
     }
 
-    /// Appends the bytes of a range to `bytes`: fewer when the file ends before the range does.
-    ///
-    /// # Errors
-    /// `unavailable`, naming the path.
-    pub fn read_at(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        let start = bytes.len();
-        bytes.resize(start.saturating_add(length), 0);
-        let got = self.fill_at(offset, bytes.get_mut(start..).unwrap_or_default())?;
-        bytes.truncate(start + got);
-        Ok(())
-    }
-
     /// Fills a place with the bytes of a range and returns how many came: fewer when the file ends before it is full.
     ///
     /// # Errors
@@ -72,11 +60,11 @@ mod tests {
         let path = scratch.path().join("file");
         crate::files::write_atomic(&path, b"0123456789", 0o600).unwrap();
         let file = RangeFile::open(&path).unwrap();
-        let mut bytes = b"x".to_vec();
-        file.read_at(3, 4, &mut bytes).unwrap();
-        assert_eq!(bytes, b"x3456");
-        file.read_at(8, 4, &mut bytes).unwrap();
-        assert_eq!(bytes, b"x345689");
+        let mut place = *b"xxxx";
+        assert_eq!(file.fill_at(3, &mut place).unwrap(), 4);
+        assert_eq!(&place, b"3456");
+        assert_eq!(file.fill_at(8, &mut place).unwrap(), 2);
+        assert_eq!(&place, b"8956");
         assert_eq!(file.length().unwrap(), 10);
     }
 }
