@@ -28,6 +28,9 @@ pub async fn conformance(store: &dyn PackStore) -> Result<()> {
     assert_eq!(store.size(first).await?, Some(10));
     assert_eq!(store.read(first, 3, 4).await?, b"3456");
     assert_eq!(store.read(first, 10, 0).await?, b"");
+    let mut bytes = b"what was there before".to_vec();
+    store.read_into(first, 2, 3, &mut bytes).await?;
+    assert_eq!(bytes, b"234", "what was in the buffer is replaced");
     let cut = store.read(first, 8, 4).await.err();
     assert_eq!(cut.as_ref().map(samite_model::Error::code), Some("pack_cut"));
     assert!(cut.is_some_and(|error| error.message().contains(&first.to_string())), "the error names the pack");
