@@ -34,7 +34,8 @@ pub struct OpenOptions {
     /// [`SqliteLedger::lost`](super::SqliteLedger::lost).
     pub read_only: bool,
     /// Opens a ledger although it is behind its high water, for reading until
-    /// [`SqliteLedger::accept_loss`](super::SqliteLedger::accept_loss).
+    /// [`SqliteLedger::accept_loss`](super::SqliteLedger::accept_loss). With `read_only`, also one that is so damaged
+    /// that nobody can tell whether it is.
     pub accept_behind: bool,
     /// Which threads write and read.
     pub threads: Threads,

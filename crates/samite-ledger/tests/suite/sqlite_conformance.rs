@@ -1,11 +1,20 @@
-//! The SQLite backend keeps every rule of the contract.
+//! The SQLite backend keeps every rule of the contract, on whichever threads it works.
 
 use samite_ledger::testing::conformance::Backend;
-use samite_ledger::{OpenOptions, SqliteLedger};
+use samite_ledger::{OpenOptions, SqliteLedger, Threads};
 use std::sync::Arc;
+use tempfile::TempDir;
 
-samite_ledger::conformance_suite!(async || {
+fn open(threads: Threads) -> (Arc<dyn Backend>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = SqliteLedger::open(OpenOptions::new(folder.path().join("ledger.db")).create()).unwrap();
-    (Arc::new(ledger) as Arc<dyn Backend>, folder)
-});
+    let options = OpenOptions { threads, ..OpenOptions::new(folder.path().join("ledger.db")).create() };
+    (Arc::new(SqliteLedger::open(options).unwrap()), folder)
+}
+
+samite_ledger::conformance_suite!(async || open(Threads::Caller));
+
+mod own_threads {
+    use super::*;
+
+    samite_ledger::conformance_suite!(async || open(Threads::Own));
+}
