@@ -201,6 +201,8 @@ impl SqliteLedger {
         if let Some(queue) = self.shared.queue.as_ref().filter(|_| self.shared.threads == Threads::Caller)
             && let Some(result) = Writer::serve_alone(&self.shared.writer, queue, &request)
         {
+            // Not before: who is woken may do anything, and the ledger is free for it now.
+            self.shared.waiters.wake();
             return result;
         }
         let (reply, answer) = oneshot::channel();

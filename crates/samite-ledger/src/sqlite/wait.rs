@@ -54,3 +54,49 @@ impl Waiting {
         .await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{OpenOptions, SqliteLedger};
+    use crate::testing::block_on;
+    use crate::{Commit, JournalKind, Ledger, NewJournal};
+    use samite_model::{FamilyId, JournalId, Pseudonym};
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    /// Counts how often it is woken while the ledger can be written.
+    struct Woken {
+        ledger: SqliteLedger,
+        free: AtomicUsize,
+    }
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            let free = self.ledger.shared.writer.try_lock().is_ok();
+            self.free.fetch_add(usize::from(free), Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_a_caller_that_is_done_with_the_ledger() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = SqliteLedger::open(OpenOptions::new(folder.path().join("ledger.db")).create()).unwrap();
+        let woken = Arc::new(Woken { ledger: ledger.clone(), free: AtomicUsize::new(0) });
+        let waiters = &ledger.shared.waiters;
+        let mut changed = pin!(waiters.changed(waiters.groups()));
+        let waker = Waker::from(Arc::clone(&woken));
+        assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let journal = NewJournal {
+            id: JournalId([1; 16]),
+            family: FamilyId([1; 16]),
+            kind: JournalKind::Branch,
+            owner: Pseudonym([7; 16]),
+            parent: None,
+        };
+        block_on(ledger.commit(Commit { journals: vec![journal], ..Commit::default() })).unwrap();
+        assert_eq!(woken.free.load(Ordering::SeqCst), 1);
+        assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
+    }
+}

@@ -183,7 +183,7 @@ impl Writer {
     }
 
     /// Serves one request on its caller's thread when nobody else is at the ledger, in this process or another; none,
-    /// and nothing done, otherwise.
+    /// and nothing done, otherwise. Those who wait for a commit are still to be woken.
     pub(super) fn serve_alone(
         shared: &Mutex<Option<Self>>,
         queue: &Queue<Message>,
@@ -202,7 +202,6 @@ impl Writer {
             Ok(mut results) => results.pop().unwrap_or_else(|| Err(outcome_unknown())),
             Err(undone) => Err(undone.explain(request)),
         };
-        writer.waiters.wake();
         if writer.is_checkpoint_due() {
             // Callers do not wait for it, and a queue that is closed has no need of it.
             let _ = queue.push(Message::CheckpointDue);
