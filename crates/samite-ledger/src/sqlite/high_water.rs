@@ -20,7 +20,7 @@ use std::path::Path;
 /// How many bytes a record has.
 pub(super) const RECORD: usize = 48;
 const VERSION: u8 = 1;
-/// How many journals a rewrite keeps: those that changed last, since older ones are in the database proper.
+/// How many journals a rewrite keeps: those that changed last, which a log that is cut loses first.
 const KEPT: usize = 256;
 
 /// One thing that was acknowledged.
