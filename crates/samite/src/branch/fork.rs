@@ -235,8 +235,8 @@ impl Client {
     /// brings its files.
     ///
     /// # Errors
-    /// `not_found` for an unknown branch; `conflict` when it was deleted (`journal_closed`), or the current branch
-    /// changes at the same time.
+    /// `not_found` for an unknown branch; `conflict` when it was deleted (`journal_closed`), a restore of the workspace
+    /// that would go over was cut off (`step_in_doubt`), or the current branch changes at the same time.
     pub async fn make_current(&self, session: SessionId, branch: BranchId) -> Result<()> {
         let control = self.control(session).await?;
         self.branch_state(session, branch).await?;
@@ -250,8 +250,11 @@ impl Client {
         let until = self.core.now().saturating_add(DEFAULT_TREES_KEPT);
         let becomes = BranchCurrent { branch, previous, previous_trees_until: Some(until) };
         let mut drafts = vec![self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?];
-        if self.workspace_of_branch(session, branch).await?.is_none() {
-            drafts.extend(self.workspace_for(session, previous, branch).await?);
+        if self.workspace_of_branch(session, branch).await?.is_none()
+            && let Some(handed_over) = self.workspace_for(session, previous, branch).await?
+        {
+            self.refuse_half_restored(previous).await?;
+            drafts.push(handed_over);
         }
         let entries = drafts
             .into_iter()

@@ -67,7 +67,7 @@ impl Client {
     }
 
     /// Refuses while a restore of the branch's workspace was cut off: it is finished before the next begins.
-    async fn refuse_half_restored(&self, branch: BranchId) -> Result<()> {
+    pub(crate) async fn refuse_half_restored(&self, branch: BranchId) -> Result<()> {
         let (_, registers) = self.core.0.ledger.registers(branch).await?;
         for entry in registers.iter().filter(|entry| entry.kind == register::OPEN_STEP) {
             let start = OpenStep::decode(branch, entry)?.start;

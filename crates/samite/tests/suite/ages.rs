@@ -1,7 +1,7 @@
 //! How branches age: instants are written down, and a clock is set to them.
 
 use crate::place::Place;
-use crate::support::{attached, event, noise, run, take, take_of};
+use crate::support::{attached, begin_restore, event, noise, run, take, take_of};
 use samite::payload::{ForkReason, SettledBy};
 use samite::recover::{RecoverOptions, Site};
 use samite::{Begin, Client, ForkOptions, Lifetime, NewStep, Resolution, Settled, WriterOptions};
@@ -144,13 +144,7 @@ fn the_trees_that_an_open_restore_is_between_stay_until_it_is_settled() {
         let target = client.tree_at(at).await.unwrap().unwrap().tree.root;
         // A restore of the current branch to a tree of the other was begun, and cut off.
         let writer = client.writer(session, Some(main), WriterOptions::default()).await.unwrap();
-        let input = json!({
-            "operation": "00112233445566778899aabbccddeeff", "target": target, "base": base.root,
-            "within": [], "others": [], "force": false,
-        });
-        let effect = Effect::Contained { within: Vec::new() };
-        let step = NewStep { effect, tree: Some(base.root), ..NewStep::new("restore 0011", "samite.restore", input) };
-        let Begin::Run(step) = writer.begin(&step).await.unwrap() else { panic!() };
+        let step = begin_restore(&writer, target, base.root).await;
         writer.release().await.unwrap();
         clock.set(day(100));
         assert_eq!(going(&client).await, []);

@@ -3,10 +3,12 @@
 use crate::place::Place;
 use samite::embedded::EmbeddedOptions;
 use samite::workspace::{Checkpoint, CheckpointOptions};
-use samite::{Backends, Client, NewEvent, NewSession, Store, WriterOptions};
+use samite::{Backends, Begin, Client, NewEvent, NewSession, NewStep, StepHandle, Store, Writer, WriterOptions};
 use samite_host::SystemRandomness;
 use samite_keys::FileMaster;
-use samite_model::{BranchId, EntryKind, Principal, SessionId, Tenant};
+use samite_model::step::Effect;
+use samite_model::{BlockId, BranchId, EntryKind, Principal, SessionId, Tenant};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -82,6 +84,20 @@ pub(crate) async fn take(client: &Client, session: SessionId) -> Checkpoint {
 /// The same, of a branch (none: the current one).
 pub(crate) async fn take_of(client: &Client, session: SessionId, branch: Option<BranchId>) -> Checkpoint {
     client.checkpoint(session, branch, WriterOptions::default(), files_only()).await.unwrap()
+}
+
+/// Begins a restore to a tree of what held another, and does nothing of it: as if it had been cut off at once.
+pub(crate) async fn begin_restore(writer: &Writer, target: BlockId, base: BlockId) -> StepHandle {
+    let input = json!({
+        "operation": "00112233445566778899aabbccddeeff", "target": target, "base": base,
+        "within": [], "others": [], "force": false,
+    });
+    let effect = Effect::Contained { within: Vec::new() };
+    let step = NewStep { effect, tree: Some(base), ..NewStep::new("restore 0011", "samite.restore", input) };
+    match writer.begin(&step).await.unwrap() {
+        Begin::Run(handle) => handle,
+        other => panic!("not to run: {other:?}"),
+    }
 }
 
 /// Without the environment's fingerprint.

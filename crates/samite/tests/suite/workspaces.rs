@@ -1,8 +1,8 @@
 //! Workspaces: checkpoints, forks into directories, rewinds.
 
 use crate::place::Place;
-use crate::support::{assert_verifies, attached, event, files_only, noise, run, take, take_of};
-use samite::recover::Site;
+use crate::support::{assert_verifies, attached, begin_restore, event, files_only, noise, run, take, take_of};
+use samite::recover::{RecoverOptions, Site};
 use samite::workspace::RestoreRequest;
 use samite::{Begin, Client, ForkOptions, NewSession, NewStep, WriterOptions};
 use samite_model::recovery::Decision;
@@ -435,5 +435,67 @@ fn a_directory_that_was_moved_is_attached_again_and_the_store_is_no_workspace() 
         let error = client.attach(other, None, &place.path("store").join("tenants")).await.unwrap_err();
         assert_eq!(error.code(), "inside_store");
         assert!(store.store().verify(false, None).await.unwrap().stale_views.is_empty());
+    });
+}
+
+#[test]
+fn a_half_restored_workspace_goes_over_to_no_other_branch() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = attached(&client, &work).await;
+        fs::write(work.join("file"), "one").unwrap();
+        let first = take(&client, session).await;
+        fs::write(work.join("file"), "two").unwrap();
+        let second = take(&client, session).await;
+        let main = client.current_branch(session).await.unwrap();
+        let fork = client.fork(session, ForkOptions::default()).await.unwrap().branch;
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        begin_restore(&writer, first.root, second.root).await;
+        writer.release().await.unwrap();
+        let error = client.make_current(session, fork).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "step_in_doubt"));
+        assert_eq!(client.current_branch(session).await.unwrap(), main);
+        let site = Site { base: place.path(""), lives: place.directory("lives") };
+        assert!(client.recover(session, RecoverOptions::default(), &site).await.unwrap().is_clear());
+        assert_eq!(read(&work.join("file")).as_deref(), Some("one"));
+        client.make_current(session, fork).await.unwrap();
+        assert_eq!(client.workspace_of_branch(session, fork).await.unwrap().unwrap().directory, work);
+    });
+}
+
+#[test]
+fn a_commit_in_a_half_restored_repository_keeps_it_as_it_then_is() {
+    let place = Place::new();
+    let work = place.directory("work");
+    git(&work, &["init", "-q"]);
+    let commit = |name: &str| {
+        fs::write(work.join(name), name).unwrap();
+        git(&work, &["add", name]);
+        git(&work, &["commit", "-qm", name]);
+    };
+    commit("one");
+    run(async {
+        let client = place.client().await;
+        let session = attached(&client, &work).await;
+        let first = take(&client, session).await;
+        commit("two");
+        let second = take(&client, session).await;
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        begin_restore(&writer, first.root, second.root).await;
+        writer.release().await.unwrap();
+        // It was cut off after the first of its files, and a person goes on before anybody recovers.
+        fs::remove_file(work.join("two")).unwrap();
+        commit("mine");
+        let site = Site { base: place.path(""), lives: place.directory("lives") };
+        let recovered = client.recover(session, RecoverOptions::default(), &site).await.unwrap();
+        assert!(recovered.is_clear());
+        let restored = recovered.steps[0].settlement.as_ref().unwrap().outcome.as_ref().unwrap();
+        let kept = restored.output["kept"].as_array().unwrap();
+        assert!(kept.iter().any(|kept| kept["path"] == ".git" && kept["repository"] == true), "{kept:?}");
+        git(&work, &["fsck", "--full", "--no-dangling"]);
+        assert_eq!(git(&work, &["log", "--format=%s"]), "mine\ntwo\none\n");
+        assert_eq!(read(&work.join("mine")).as_deref(), Some("mine"));
     });
 }
