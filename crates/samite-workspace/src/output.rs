@@ -31,10 +31,20 @@ pub(crate) struct LivePin<'a> {
 impl<'a> LivePin<'a> {
     /// Pins what `base` reaches. Nothing may be deduplicated before this returns.
     pub(crate) fn new(store: &'a Store, owner: Pseudonym, base: Option<BlockId>) -> Result<Self> {
-        let pin = Pin { id: PinId(store.random_id()?), owner, base, expires: 0, packs: Vec::new() };
-        let mut live = Self { store, pin, recorded: 0 };
+        let mut live = Self::unrecorded(store, owner, base)?;
         live.record()?;
         Ok(live)
+    }
+
+    /// A pin that keeps nothing yet. It is recorded when it is renewed, as before each new block. What is found before that
+    /// has to be looked up again afterwards.
+    pub(crate) fn unrecorded(store: &'a Store, owner: Pseudonym, base: Option<BlockId>) -> Result<Self> {
+        let pin = Pin { id: PinId(store.random_id()?), owner, base, expires: 0, packs: Vec::new() };
+        Ok(Self { store, pin, recorded: 0 })
+    }
+
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.pin.expires > 0
     }
 
     /// Records the pin with a new expiry.
@@ -73,7 +83,7 @@ impl<'a> LivePin<'a> {
         block_on(self.store.index.pin(Pin { id, owner: self.store.tenant, base: None, expires, packs: Vec::new() }))
     }
 
-    /// Records it when half of its time has passed.
+    /// Records it when half of its time has passed, or when it never was.
     pub(crate) fn renew(&mut self) -> Result<()> {
         if self.store.clock.now() > self.pin.expires - PIN_TIME / 2 { self.record() } else { Ok(()) }
     }

@@ -5,7 +5,7 @@ use crate::output::{LivePin, Output};
 use crate::snapshot::CommitParts;
 use crate::store::Store;
 use samite_keys::Domain;
-use samite_ledger::{BlockPlace, Guard};
+use samite_ledger::BlockPlace;
 use samite_model::tree::block_type;
 use samite_model::{BlockId, Error, Pseudonym, Result};
 use std::collections::HashSet;
@@ -80,11 +80,7 @@ pub fn store_payload(
     }
     output.pin.record()?;
     let (rows, packs, pin) = output.finish()?;
-    let mut guards = vec![Guard::PinLive { pin: pin.id }];
-    if !known.is_empty() {
-        guards.push(Guard::BlocksLive { blocks: known });
-    }
-    Ok(StoredPayload { blocks, length, parts: CommitParts { blocks: rows, packs, guards, pin } })
+    Ok(StoredPayload { blocks, length, parts: CommitParts::new(rows, packs, known, Some(pin)) })
 }
 
 /// Writes a payload that is in blocks, and returns how many bytes it has.

@@ -40,17 +40,26 @@ pub struct CommitParts {
     pub packs: Vec<NewPack>,
     /// What must hold: the pin lives, and so do the blocks that were found and not stored again.
     pub guards: Vec<Guard>,
-    /// The pin that the commit makes unnecessary.
-    pub pin: Pin,
+    /// The pin that the commit makes unnecessary; none where nothing new was stored or referred to.
+    pub pin: Option<Pin>,
 }
 
 impl CommitParts {
+    /// `known` are the blocks that were found.
+    pub(crate) fn new(blocks: Vec<NewBlock>, packs: Vec<NewPack>, known: Vec<BlockId>, pin: Option<Pin>) -> Self {
+        let mut guards: Vec<Guard> = pin.iter().map(|pin| Guard::PinLive { pin: pin.id }).collect();
+        if !known.is_empty() {
+            guards.push(Guard::BlocksLive { blocks: known });
+        }
+        Self { blocks, packs, guards, pin }
+    }
+
     /// Adds the parts to a commit.
     pub fn add_to(self, commit: &mut Commit) {
         commit.blocks.extend(self.blocks);
         commit.packs.extend(self.packs);
         commit.guards.extend(self.guards);
-        commit.unpin.push(self.pin.id);
+        commit.unpin.extend(self.pin.map(|pin| pin.id));
     }
 }
 
@@ -112,15 +121,15 @@ pub fn scan(store: &Store, path: &Path, owner: Pseudonym, options: &ScanOptions)
 /// Makes a tree of a directory. The caller commits its parts together with the entry that names it; until then the
 /// tree does not exist.
 ///
-/// When this returns, every pack that the parts name is durable.
+/// When this returns, every pack that the parts name is durable. Of a directory that is as in `base` nothing was written at
+/// all: the commit stands on the tree that is there.
 ///
 /// # Errors
 /// `not_found`, `denied` or `unavailable` when the directory cannot be read or the store cannot be written; `invalid`
 /// (`bad_rule`); `conflict` (`blocks_dying`) when collections take away what the snapshot found again and again.
 pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result<Snapshot> {
     let top = open_top(path)?;
-    let pin = LivePin::new(store, options.owner, options.base)?;
-    kill_point("snapshot.pinned");
+    let pin = LivePin::unrecorded(store, options.owner, options.base)?;
     let (cache, writer) = load_cache(&options.scan)?;
     let mut scanned = walk(path, &top, &options.scan, &cache)?;
     drop(cache);
@@ -134,6 +143,15 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
         group_links(&mut scanned);
         let assembled = assemble(store, options.owner, &mut scanned)?;
         kill_point("snapshot.assembled");
+        if !output.pin.is_recorded() && Some(assembled.root) == options.base && is_known(store, assembled.root)? {
+            save_cache(writer, &scanned)?;
+            // No pin: the tree is kept by whatever names it as the base, and if that goes meanwhile the commit is refused.
+            let parts = CommitParts::new(Vec::new(), Vec::new(), vec![assembled.root], None);
+            return Ok(Snapshot { root: assembled.root, scanned, new_blocks: 0, new_bytes: 0, parts });
+        }
+        // From here on nothing is taken for known that was found before the pin was there.
+        output.pin.renew()?;
+        kill_point("snapshot.pinned");
         match settle(store, &claimed, &assembled)? {
             Ok(settled) => {
                 found = Some((assembled, settled));
@@ -168,12 +186,12 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
     let (blocks, packs, pin) = output.finish()?;
     save_cache(writer, &scanned)?;
     kill_point("snapshot.ready");
-    let mut guards = vec![Guard::PinLive { pin: pin.id }];
-    if !settled.known.is_empty() {
-        guards.push(Guard::BlocksLive { blocks: settled.known });
-    }
-    let parts = CommitParts { blocks, packs, guards, pin };
+    let parts = CommitParts::new(blocks, packs, settled.known, Some(pin));
     Ok(Snapshot { root: assembled.root, scanned, new_blocks, new_bytes, parts })
+}
+
+fn is_known(store: &Store, block: BlockId) -> Result<bool> {
+    Ok(store.find(&[block])?.into_iter().any(|place| place.is_some()))
 }
 
 /// What of a tree has to be stored.

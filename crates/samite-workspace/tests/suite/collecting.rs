@@ -9,8 +9,8 @@ use samite_host::{Clock as _, SystemClock, TestClock};
 use samite_ledger::{BlockIndex as _, Commit, Ledger as _};
 use samite_model::{BlockId, PackId, PinId};
 use samite_workspace::{
-    CollectOptions, Collected, Root, SnapshotOptions, Store, Tree, begin_collection, collect, preview, reachable,
-    snapshot,
+    CollectOptions, Collected, Root, ScanOptions, SnapshotOptions, Store, Tree, begin_collection, collect, preview,
+    reachable, snapshot,
 };
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -97,7 +97,7 @@ fn a_writer_that_pinned_is_a_root_and_one_that_died_is_none() {
     // Another one dies: once its pin is gone, its pack is litter.
     bench.write("c", noise(300 << 10, 3));
     let dead = snapshot(&bench.store, &bench.top(), &bench.options(Some(open.root))).unwrap();
-    block_on(bench.ledger.unpin(dead.parts.pin.id)).unwrap();
+    block_on(bench.ledger.unpin(dead.parts.pin.as_ref().unwrap().id)).unwrap();
     let collected = gc(&bench, &[open.root], &CollectOptions::default());
     assert_eq!(collected.litter, 1);
     reads_whole(&bench, open.root);
@@ -141,13 +141,46 @@ fn a_pin_that_is_recorded_anew_keeps_its_packs_from_being_litter() {
     let store = later(&bench, 4000);
     let beginning = begin_collection(&store).unwrap();
     // By a clock that goes after the collector's, it never lapsed.
-    let mut pin = open.parts.pin.clone();
+    let mut pin = open.parts.pin.clone().unwrap();
     pin.expires = store.clock.now() + 1_000_000_000;
     block_on(bench.ledger.pin(pin)).unwrap();
     let error = collect(&store, &beginning, &[], Vec::new(), &CollectOptions::default()).unwrap_err();
     assert_eq!(error.code(), "pin_live");
     bench.commit(&open);
     reads_whole(&bench, open.root);
+}
+
+#[test]
+fn a_snapshot_that_finds_the_tree_it_started_from_pins_nothing() {
+    let bench = Bench::new();
+    bench.write("a", noise(300 << 10, 1));
+    let first = bench.snapshot();
+    let pins = || block_on(bench.ledger.pins(SystemClock.now())).unwrap().len();
+    // The mark of the first one.
+    assert_eq!(pins(), 1);
+    // Whether it has to read the file again or not.
+    for scan in [bench.scan_options(), ScanOptions::default()] {
+        let options = SnapshotOptions { owner: bench.owner, base: Some(first.root), scan };
+        let same = snapshot(&bench.store, &bench.top(), &options).unwrap();
+        assert_eq!((same.root, same.new_blocks, pins()), (first.root, 0, 1));
+        bench.commit(&same);
+    }
+    // A collection in between takes the tree, and so refuses the commit; then it is stored anew.
+    let same = snapshot(&bench.store, &bench.top(), &bench.options(Some(first.root))).unwrap();
+    gc(&bench, &[], &CollectOptions::default());
+    let mut commit = Commit::default();
+    same.parts.add_to(&mut commit);
+    assert_eq!(block_on(bench.ledger.commit(commit)).unwrap_err().code(), "blocks_dying");
+    let again = bench.snapshot_of(&bench.top(), &bench.options(Some(first.root)));
+    assert_eq!((again.root, again.new_blocks), (first.root, first.new_blocks));
+    reads_whole(&bench, again.root);
+    // One that finds another tree is pinned, and leaves a mark.
+    bench.write("b", "new");
+    let before = pins();
+    let other = snapshot(&bench.store, &bench.top(), &bench.options(Some(first.root))).unwrap();
+    assert_eq!(pins(), before + 2);
+    bench.commit(&other);
+    reads_whole(&bench, other.root);
 }
 
 #[test]
@@ -240,8 +273,7 @@ fn collecting_never_races_writing() {
             }
             loop {
                 let base = roots.lock().unwrap()[number];
-                let options =
-                    SnapshotOptions { owner: bench.owner, base, scan: samite_workspace::ScanOptions::default() };
+                let options = SnapshotOptions { owner: bench.owner, base, scan: ScanOptions::default() };
                 let made = snapshot(&bench.store, &top, &options).unwrap();
                 let mut commit = Commit::default();
                 made.parts.clone().add_to(&mut commit);

@@ -331,11 +331,16 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         bytes.clear();
         client.cat(taken.position, "file", &mut bytes).await.unwrap();
         assert!(bytes == noise(9, 400_000));
-        // One that is refused again and again is refused in the end.
+        // One of the same tree is not pinned, so none of its pins lapses.
         losing.pins.store(usize::MAX, Ordering::SeqCst);
+        assert!(writer.checkpoint(CheckpointOptions::default()).await.unwrap().unchanged);
+        assert_eq!(losing.pins.load(Ordering::SeqCst), usize::MAX);
+        // One that is refused again and again is refused in the end.
+        std::fs::write(work.join("file"), "other").unwrap();
         let error = writer.checkpoint(CheckpointOptions::default()).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "pin_lapsed"));
         losing.pins.store(0, Ordering::SeqCst);
+        assert!(!writer.checkpoint(CheckpointOptions::default()).await.unwrap().unchanged);
         assert_verifies(&store);
         // The first entry of a fork is as large as the restore that it begins with.
         writer.release().await.unwrap();
