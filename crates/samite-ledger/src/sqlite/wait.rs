@@ -59,8 +59,7 @@ impl Waiting {
 mod tests {
     use super::super::{OpenOptions, SqliteLedger};
     use crate::testing::block_on;
-    use crate::{Commit, JournalKind, Ledger, NewJournal};
-    use samite_model::{FamilyId, JournalId, Pseudonym};
+    use crate::{Commit, Ledger};
     use std::pin::pin;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,14 +87,7 @@ mod tests {
         let mut changed = pin!(waiters.changed(waiters.groups()));
         let waker = Waker::from(Arc::clone(&woken));
         assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        let journal = NewJournal {
-            id: JournalId([1; 16]),
-            family: FamilyId([1; 16]),
-            kind: JournalKind::Branch,
-            owner: Pseudonym([7; 16]),
-            parent: None,
-        };
-        block_on(ledger.commit(Commit { journals: vec![journal], ..Commit::default() })).unwrap();
+        block_on(ledger.commit(Commit::default())).unwrap();
         assert_eq!(woken.free.load(Ordering::SeqCst), 1);
         assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
     }

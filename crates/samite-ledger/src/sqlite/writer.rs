@@ -472,3 +472,30 @@ fn checkpoint(database: &Connection, mode: &str) -> rusqlite::Result<bool> {
         Ok(busy == 0 && pages == moved)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{OpenOptions, SqliteLedger};
+    use super::*;
+    use crate::Ledger;
+    use crate::testing::block_on;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_caller_that_panics_in_a_commit_leaves_the_database_free_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let ledger = SqliteLedger::open(OpenOptions::new(&path).create()).unwrap();
+        let other = SqliteLedger::open(OpenOptions::new(&path)).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let _waking = Waking(ledger.shared.queue.as_ref().unwrap());
+            let held = ledger.shared.writer.lock().unwrap();
+            assert!(held.as_ref().unwrap().begin_at_once());
+            assert!(!other.shared.writer.lock().unwrap().as_ref().unwrap().begin_at_once());
+            panic!("in a commit");
+        }));
+        assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"in a commit"));
+        block_on(other.destroy_keys(vec![KeyId([1; 8])])).unwrap();
+        assert_eq!(block_on(ledger.commit(Commit::default())).unwrap_err().code(), "closed");
+    }
+}
