@@ -159,7 +159,7 @@ impl Client {
         let mut roots = Roots { keep: Vec::new(), drop: Vec::new(), deleted, heads: Vec::new() };
         let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
-            lifetimes.extend(self.lifetimes(control).await?);
+            lifetimes.extend(core.lifetimes(control).await?);
         }
         let collected = core.collected_trees().await?;
         let mut kept: HashSet<Position> = HashSet::new();

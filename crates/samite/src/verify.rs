@@ -67,29 +67,19 @@ impl Store {
                 continue;
             }
             match core.views_agree(state.id).await {
-                Ok(true) => {}
-                Ok(false) => {
-                    verified.stale_views.push(state.id);
-                    if rebuild {
-                        let again = core.replace_views(state.id).await;
-                        let what = format!("the views of journal {}", state.id);
-                        if unless_damaged(&mut verified.unreadable, &what, again)?.is_some() {
-                            verified.rebuilt.push(state.id);
-                        }
-                    }
-                }
+                Ok(true) => continue,
+                Ok(false) => {}
                 // What it inherits is damaged, which is a finding of its own, or the views themselves cannot be read.
-                Err(error) if is_damage(&error) => {
-                    verified.stale_views.push(state.id);
-                    if rebuild {
-                        let again = core.replace_views(state.id).await;
-                        let what = format!("the views of journal {}", state.id);
-                        if unless_damaged(&mut verified.unreadable, &what, again)?.is_some() {
-                            verified.rebuilt.push(state.id);
-                        }
-                    }
-                }
+                Err(error) if is_damage(&error) => {}
                 Err(error) => return Err(error),
+            }
+            verified.stale_views.push(state.id);
+            if rebuild {
+                let again = core.replace_views(state.id).await;
+                let what = format!("the views of journal {}", state.id);
+                if unless_damaged(&mut verified.unreadable, &what, again)?.is_some() {
+                    verified.rebuilt.push(state.id);
+                }
             }
         }
         let unreadable = &mut verified.unreadable;

@@ -515,10 +515,7 @@ impl Client {
     /// # Errors
     /// `not_found` when there is no such branch or position.
     pub async fn read(&self, session: SessionId, branch: Option<BranchId>, options: ReadOptions) -> Result<Reader> {
-        let branch = match branch {
-            Some(branch) => branch,
-            None => self.current_branch(session).await?,
-        };
+        let branch = self.or_current(session, branch).await?;
         let head = self.head(session, branch).await?;
         Reader::new(self.core.clone(), head, options).await
     }

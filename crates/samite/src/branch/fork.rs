@@ -8,7 +8,7 @@ use crate::log::{ReadOptions, Reader};
 use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSeen, StepSettled, WorkspaceAttached};
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
-use crate::writer::is_collected;
+use crate::writer::{STORED, is_collected};
 use data_encoding::HEXLOWER;
 use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, Register, RowQuery};
 use samite_model::step::State;
@@ -40,9 +40,6 @@ impl Default for ForkOptions {
 
 /// How often a rewind looks again because the branches of its session changed under it.
 const ROUNDS: usize = 256;
-
-/// How often a large first entry is stored again because a collection took what it found.
-const STORED: usize = 4;
 
 impl Client {
     /// Forks a session: a new branch that inherits everything up to a position. A rewind also makes it current; the
@@ -350,16 +347,7 @@ impl Client {
     async fn step_records(&self, open: &[OpenStep]) -> Result<Vec<StepRecord>> {
         let mut records = Vec::with_capacity(open.len());
         for step in open {
-            let entry = self.core.entry_at(step.start).await?;
-            records.push(StepRecord {
-                id: entry.header.id,
-                start: step.start,
-                started_at: entry.header.time,
-                epoch: entry.header.epoch,
-                started: entry.json()?,
-                state: State::InDoubt,
-                outcome: None,
-            });
+            records.push(StepRecord::of_start(&self.core.entry_at(step.start).await?, State::InDoubt)?);
         }
         Ok(records)
     }

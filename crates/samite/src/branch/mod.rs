@@ -89,7 +89,7 @@ impl Client {
     pub async fn branches(&self, session: SessionId) -> Result<Vec<Branch>> {
         let control = self.control(session).await?;
         let forks = self.core.forks(&control).await?;
-        let lifetimes = self.lifetimes(&control).await?;
+        let lifetimes = self.core.lifetimes(&control).await?;
         let states = self.core.0.ledger.journals(branches_of(session)).await?;
         let (_, registers) = self.core.0.ledger.registers(control.id).await?;
         let deleted: HashSet<JournalId> = registers
@@ -121,11 +121,6 @@ impl Client {
             });
         }
         Ok(branches)
-    }
-
-    /// How long the branches of a session keep their trees; one that is not named keeps them for ever.
-    pub(crate) async fn lifetimes(&self, control: &JournalState) -> Result<HashMap<BranchId, Lifetime>> {
-        self.core.lifetimes(control).await
     }
 
     /// The own entry that `seq` means on a branch: the branch's own, or one that it inherits.

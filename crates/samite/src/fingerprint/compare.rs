@@ -94,7 +94,7 @@ pub fn compare(before: &Fingerprint, now: &Fingerprint) -> Vec<Difference> {
             (Some(was), Some(is)) => match (&was.version, &is.version) {
                 (Some(was), Some(is)) => was != is,
                 (None, None) => false,
-                _ => is_other(was, is),
+                _ => !was.is_file_of(is),
             },
             (Some(_), None) => now.missing.contains(name),
             (None, _) => before.missing.contains(name),
@@ -115,11 +115,6 @@ pub fn compare(before: &Fingerprint, now: &Fingerprint) -> Vec<Difference> {
         found.push(difference(Subject::Service, name, before.as_ref(), now.as_ref()));
     }
     found
-}
-
-/// Whether a toolchain is another file now.
-fn is_other(was: &Toolchain, is: &Toolchain) -> bool {
-    (&was.file, was.modified, was.size, was.inode) != (&is.file, is.modified, is.size, is.inode)
 }
 
 fn names<'a>(before: impl Iterator<Item = &'a String>, now: impl Iterator<Item = &'a String>) -> BTreeSet<&'a String> {

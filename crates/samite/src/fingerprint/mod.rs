@@ -62,12 +62,19 @@ pub struct Toolchain {
     pub inode: u64,
 }
 
-/// Takes the fingerprint of a workspace's environment, or of the environment alone. Blocks for at most about the time
-/// limit, or [`TIME_LIMIT`] if that is shorter, and changes nothing. Looks only at the toolchains that the workspace's
+impl Toolchain {
+    /// Whether another is the same file, as it is.
+    fn is_file_of(&self, other: &Self) -> bool {
+        (&self.file, self.modified, self.size, self.inode) == (&other.file, other.modified, other.size, other.inode)
+    }
+}
+
+/// Takes the fingerprint of a workspace's environment, or of the environment alone. Blocks for at most about
+/// [`TIME_LIMIT`], and changes nothing. Looks only at the toolchains that the workspace's
 /// manifests call for; without a workspace, at those of `previous`, which is the last checkpoint's fingerprint, say. One
 /// whose file is as it was in that is not asked for its version again.
-pub fn take(workspace: Option<&Path>, previous: Option<&Fingerprint>, time_limit: Duration) -> Fingerprint {
-    take_on(&Site::of_this_process(), workspace, previous, time_limit.min(TIME_LIMIT))
+pub fn take(workspace: Option<&Path>, previous: Option<&Fingerprint>) -> Fingerprint {
+    take_on(&Site::of_this_process(), workspace, previous, TIME_LIMIT)
 }
 
 fn take_on(site: &Site, workspace: Option<&Path>, previous: Option<&Fingerprint>, time_limit: Duration) -> Fingerprint {

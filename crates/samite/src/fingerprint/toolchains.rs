@@ -138,7 +138,7 @@ pub(super) fn find(
                 }
             };
             // A program that is as it was says what it said.
-            if let Some(known) = known.filter(|known| known.version.is_some() && is_same(known, &toolchain)) {
+            if let Some(known) = known.filter(|known| known.version.is_some() && known.is_file_of(&toolchain)) {
                 toolchain.version.clone_from(&known.version);
                 found.insert(name.clone(), toolchain);
                 continue;
@@ -157,10 +157,6 @@ pub(super) fn find(
     });
     found.extend(asked);
     (found, missing)
-}
-
-fn is_same(known: &Toolchain, now: &Toolchain) -> bool {
-    (&known.file, known.modified, known.size, known.inode) == (&now.file, now.modified, now.size, now.inode)
 }
 
 fn is_below(file: &Path, directory: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{Assessment, Settlement, Site};
 use crate::client::Client;
-use crate::fingerprint::{self, Difference, Fingerprint, StateFile};
+use crate::fingerprint::{self, Difference, StateFile};
 use crate::payload::StepStarted;
 use crate::step::InDoubt;
 use crate::views::{OpenStep, register};
@@ -15,7 +15,6 @@ use samite_model::tree::diff;
 use samite_model::{BranchId, Error, Position, Result, SessionId};
 use samite_workspace::{Tree, scan};
 use std::collections::HashSet;
-use std::time::Duration;
 
 /// How to recover.
 #[derive(Clone, Debug, Default)]
@@ -140,9 +139,6 @@ impl Recovery {
     }
 }
 
-/// How long the fingerprint may take.
-const FINGERPRINT_TIME: Duration = Duration::from_secs(5);
-
 impl Client {
     /// Finds out where a session stands after a crash, settles what can be settled, and says what a harness needs to
     /// resume. Works when the workspace is gone.
@@ -181,14 +177,9 @@ impl Client {
             workspace,
         };
         let directory = exists.then_some(report.workspace.directory.as_path());
-        let before: Option<Fingerprint> = report
-            .last
-            .as_ref()
-            .and_then(|last| last.tree.environment.clone())
-            .and_then(|value| serde_json::from_value(value).ok());
-        if let Some(before) = &before {
-            let now = fingerprint::take(directory, Some(before), FINGERPRINT_TIME);
-            report.environment = fingerprint::compare(before, &now);
+        if let Some(before) = report.last.as_ref().and_then(RecordedTree::environment) {
+            let now = fingerprint::take(directory, Some(&before));
+            report.environment = fingerprint::compare(&before, &now);
         }
         if let Some(directory) = directory {
             report.state_files = fingerprint::state_files(directory);

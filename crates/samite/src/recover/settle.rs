@@ -2,7 +2,7 @@
 
 use super::assess::forget_life;
 use super::{Assessment, Site};
-use crate::step::{Beside, Outcome, Refused, Settled};
+use crate::step::{Beside, Outcome, Refused, Resolution, Settled};
 use crate::workspace::{RESTORE, Taken};
 use crate::writer::Writer;
 use samite_model::recovery::Decision;
@@ -68,29 +68,11 @@ impl Writer {
                     // Another process may have settled it first, and known nothing of this call.
                     self.refuse(refused).await?;
                 }
-                let Settled::Happened(output) = resolution.what else { return Ok(settlement) };
-                settlement.outcome = Some(Outcome {
-                    kind: OutcomeKind::Completed,
-                    output,
-                    not_run: None,
-                    position,
-                    settled: Some(resolution.by),
-                    abandoned: false,
-                    duration: None,
-                });
+                settlement.outcome = happened(resolution, position);
             }
             Decision::RunAgain if step.started.tool == RESTORE => {
                 let (resolution, position, ..) = self.finish_begun_restore(&assessment.doubt).await?;
-                let Settled::Happened(output) = resolution.what else { return Ok(settlement) };
-                settlement.outcome = Some(Outcome {
-                    kind: OutcomeKind::Completed,
-                    output,
-                    not_run: None,
-                    position,
-                    settled: Some(resolution.by),
-                    abandoned: false,
-                    duration: None,
-                });
+                settlement.outcome = happened(resolution, position);
             }
             Decision::RunAgain if matches!(step.started.effect, Effect::Keyed { .. } | Effect::Idempotent) => {
                 settlement.run_again = true;
@@ -117,4 +99,18 @@ impl Writer {
         }
         Ok(settlement)
     }
+}
+
+/// What a doubt was settled to, when it happened.
+fn happened(resolution: Resolution, position: Position) -> Option<Outcome> {
+    let Settled::Happened(output) = resolution.what else { return None };
+    Some(Outcome {
+        kind: OutcomeKind::Completed,
+        output,
+        not_run: None,
+        position,
+        settled: Some(resolution.by),
+        abandoned: false,
+        duration: None,
+    })
 }

@@ -500,16 +500,7 @@ impl Writer {
     }
 
     pub(crate) async fn record(&self, start: Position, state: State) -> Result<StepRecord> {
-        let entry = self.core().entry_at(start).await?;
-        Ok(StepRecord {
-            id: entry.header.id,
-            start,
-            started_at: entry.header.time,
-            epoch: entry.header.epoch,
-            started: entry.json()?,
-            state,
-            outcome: None,
-        })
+        StepRecord::of_start(&self.core().entry_at(start).await?, state)
     }
 
     /// Runs a step in doubt again: the doubt is settled to "did not happen" and the next attempt starts, in one

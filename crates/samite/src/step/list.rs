@@ -3,7 +3,7 @@
 use super::{StepRecord, outcome_of};
 use crate::client::Client;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{StepEnded, StepSettled, StepStarted, StepsInherited};
+use crate::payload::{StepEnded, StepSettled, StepsInherited};
 use crate::recover::{Runner, runner};
 use crate::views::{self, StepRow, row};
 use samite_ledger::RowQuery;
@@ -28,10 +28,7 @@ impl Client {
     /// # Errors
     /// `not_found` when there is no such branch; `corrupt` when an entry cannot be read.
     pub async fn steps(&self, session: SessionId, branch: Option<BranchId>) -> Result<Vec<StepRecord>> {
-        let branch = match branch {
-            Some(branch) => branch,
-            None => self.current_branch(session).await?,
-        };
+        let branch = self.or_current(session, branch).await?;
         let head = self.head(session, branch).await?;
         let mut steps = self.steps_between(head, 1).await?;
         let writing = self.core.live_holder(branch).await?.map(|lease| lease.epoch);
@@ -75,17 +72,8 @@ impl Client {
             for entry in page {
                 match entry.header.kind {
                     EntryKind::STEP_STARTED => {
-                        let started: StepStarted = entry.json()?;
                         places.insert(entry.header.id, steps.len());
-                        steps.push(StepRecord {
-                            id: entry.header.id,
-                            start: entry.position,
-                            started_at: entry.header.time,
-                            epoch: entry.header.epoch,
-                            started,
-                            state: State::Started,
-                            outcome: None,
-                        });
+                        steps.push(StepRecord::of_start(&entry, State::Started)?);
                     }
                     EntryKind::STEPS_INHERITED => {
                         for (id, _) in entry.json::<StepsInherited>()?.steps {

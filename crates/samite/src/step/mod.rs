@@ -210,6 +210,21 @@ pub struct StepRecord {
     pub outcome: Option<Outcome>,
 }
 
+impl StepRecord {
+    /// A step as the entry of its start has it.
+    pub(crate) fn of_start(entry: &crate::log::Entry, state: State) -> Result<Self> {
+        Ok(Self {
+            id: entry.header.id,
+            start: entry.position,
+            started_at: entry.header.time,
+            epoch: entry.header.epoch,
+            started: entry.json()?,
+            state,
+            outcome: None,
+        })
+    }
+}
+
 fn ended(entry: &crate::log::Entry) -> Result<Outcome> {
     let ended: StepEnded = entry.json()?;
     Ok(Outcome {

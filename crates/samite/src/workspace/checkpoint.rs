@@ -11,7 +11,6 @@ use samite_ledger::{Append, Commit, RowQuery};
 use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Observer, Position, Result, SessionId};
 use samite_workspace::{ScanReport, SnapshotOptions, snapshot};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// How a checkpoint is taken.
 #[derive(Clone, Debug, Default)]
@@ -50,11 +49,15 @@ pub struct RecordedTree {
     pub tree: TreeRecorded,
 }
 
+impl RecordedTree {
+    /// The fingerprint of the environment that was taken with it, if one was.
+    pub(crate) fn environment(&self) -> Option<Fingerprint> {
+        self.tree.environment.clone().and_then(|value| serde_json::from_value(value).ok())
+    }
+}
+
 /// How often a snapshot is made again because a collection took what it found.
 const ROUNDS: usize = 4;
-
-/// How long the fingerprint may take.
-const FINGERPRINT_TIME: Duration = Duration::from_secs(5);
 
 impl Client {
     /// Takes a checkpoint of a branch's workspace. When this returns, tree and entry are durable.
@@ -137,11 +140,8 @@ impl Writer {
         let environment = if options.no_environment {
             last.as_ref().and_then(|last| last.tree.environment.clone())
         } else {
-            let before: Option<Fingerprint> = last
-                .as_ref()
-                .and_then(|last| last.tree.environment.clone())
-                .and_then(|value| serde_json::from_value(value).ok());
-            let now = fingerprint::take(Some(&workspace.directory), before.as_ref(), FINGERPRINT_TIME);
+            let before = last.as_ref().and_then(RecordedTree::environment);
+            let now = fingerprint::take(Some(&workspace.directory), before.as_ref());
             serde_json::to_value(now).ok()
         };
         let base = last.map(|last| last.tree.root);

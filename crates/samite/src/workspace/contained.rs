@@ -1,6 +1,7 @@
 //! A contained step's place in the workspace: the tree before it, what it changed, putting that back.
 
 use super::checkpoint::CheckpointOptions;
+use super::restore::paths;
 use crate::step::StepRecord;
 use crate::writer::Writer;
 use samite_host::files;
@@ -16,11 +17,6 @@ const SIGN_OF_LIFE_SLACK: i64 = 1_000_000_000;
 
 fn seen(verdict: Verdict, seen: impl Into<String>, paths: Vec<String>) -> Evidence {
     Evidence { verdict, seen: seen.into(), paths }
-}
-
-/// Paths of a contained step, relative to the workspace.
-fn tree_paths(within: &[String]) -> Result<Vec<TreePath>> {
-    within.iter().map(|path| TreePath::new(path.trim_end_matches('/').as_bytes())).collect()
 }
 
 impl Writer {
@@ -59,7 +55,7 @@ impl Writer {
             let words = format!("the workspace {} is gone", workspace.directory.display());
             return Ok((Workspace::Gone, seen(Verdict::DidNot, words, Vec::new())));
         }
-        let within = tree_paths(within)?;
+        let within = paths(within)?;
         let narrow = |listing: Listing| if within.is_empty() { listing } else { listing.within(&within) };
         let store = self.core().blocks();
         let owner = self.client.subject.pseudonym;
@@ -120,7 +116,7 @@ impl Writer {
         let options_of_safety = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
         let safety = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
         options.base = Some(safety.root);
-        options.within = tree_paths(within)?;
+        options.within = paths(within)?;
         if let Some(assessed) = self.take_assessed(step.id) {
             let narrow = |listing: Listing| if within.is_empty() { listing } else { listing.within(&options.within) };
             let before = narrow(Tree::new(&store, owner, target).listing()?);

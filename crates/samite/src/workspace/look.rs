@@ -111,8 +111,8 @@ impl Client {
         let journal = found.position.journal;
         let state = self.core.journal(journal).await?;
         let control = self.control(state.family).await?;
-        let over =
-            self.lifetimes(&control).await?.get(&journal).is_some_and(|lifetime| lifetime.is_over(self.core.now()));
+        let lifetimes = self.core.lifetimes(&control).await?;
+        let over = lifetimes.get(&journal).is_some_and(|lifetime| lifetime.is_over(self.core.now()));
         let collected = over
             || state.status == JournalStatus::Deleted
             || self.core.collected_trees().await?.contains(&found.tree.root);

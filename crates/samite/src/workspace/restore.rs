@@ -285,7 +285,8 @@ pub(super) fn in_doubt(key: &str, start: Position) -> Error {
         .hint("run `samite recover SESSION` first")
 }
 
-fn paths(texts: &[String]) -> Result<Vec<TreePath>> {
+/// Paths as callers write them, relative to the workspace.
+pub(super) fn paths(texts: &[String]) -> Result<Vec<TreePath>> {
     texts.iter().map(|path| TreePath::new(path.trim_end_matches('/').as_bytes())).collect()
 }
 
