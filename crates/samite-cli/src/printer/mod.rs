@@ -23,6 +23,14 @@ pub(crate) trait Answer: Serialize {
     fn show(&self, page: &mut Page);
 }
 
+fn output_failed(error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        Error::unavailable(OUTPUT_CLOSED, "nobody reads the output any more")
+    } else {
+        Error::unavailable("output_failed", format!("cannot write to standard output: {error}")).because(error)
+    }
+}
+
 /// Prints answers, notes and failures in the form that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printer {
@@ -72,19 +80,26 @@ impl Printer {
     /// Prints bytes as they are: a file's content, a command's output.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                Error::unavailable(OUTPUT_CLOSED, "nobody reads the output any more")
-            } else {
-                Error::unavailable("output_failed", format!("cannot write to standard output: {error}")).because(error)
-            }
-        })
+        out.write_all(bytes).and_then(|()| out.flush()).map_err(output_failed)
     }
 
-    #[expect(clippy::unused_self, reason = "only a printer prints")]
-    /// Standard output itself, for bytes that come piece by piece.
-    pub(crate) fn writer(&self) -> impl io::Write {
-        io::stdout().lock()
+    /// Prints bytes that come piece by piece. When this returns, all of them are out.
+    pub(crate) async fn pieces<T>(
+        &self,
+        write: impl AsyncFnOnce(&mut io::StdoutLock<'static>) -> Result<T>,
+    ) -> Result<T> {
+        let mut out = io::stdout().lock();
+        match write(&mut out).await {
+            Ok(done) => out.flush().map(|()| done).map_err(output_failed),
+            Err(error) => {
+                Err(match std::error::Error::source(&error).and_then(|why| why.downcast_ref::<io::Error>()) {
+                    Some(why) if error.code() == "output_failed" => {
+                        output_failed(io::Error::new(why.kind(), why.to_string()))
+                    }
+                    _ => error,
+                })
+            }
+        }
     }
 
     #[expect(clippy::unused_self, reason = "only a printer prints")]

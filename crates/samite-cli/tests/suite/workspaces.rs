@@ -3,6 +3,7 @@
 use crate::support::{Place, Redactor, text};
 use serde_json::Value;
 use std::fs;
+use std::process::Stdio;
 
 /// A session with a workspace in `work` and a checkpoint of two files.
 fn with_workspace(place: &Place) -> (String, u64) {
@@ -51,6 +52,29 @@ fn a_workspace_has_a_past() {
     assert_eq!(versions, [false, true], "removed last, made first");
     let error = place.json(&["workspace", "cat", &id, "../a.txt"]).error(2);
     assert_eq!(error["kind"], "invalid");
+}
+
+#[test]
+fn a_file_that_cannot_be_printed_whole_is_no_success() {
+    let place = Place::new();
+    let id = place.session();
+    place.attach_work(&id);
+    fs::write(place.path().join("work/small"), "no line break").unwrap();
+    fs::write(place.path().join("work/large"), "line\n".repeat(500_000)).unwrap();
+    checkpoint(&place, &id);
+    for name in ["small", "large"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = place.command(&["workspace", "cat", &id, name]).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(7), "{name}: {said}");
+        assert!(said.contains("output_failed") && said.contains("No space left"), "{said}");
+    }
+    // Nobody reads it any more, which is no error.
+    let mut cat = place.command(&["workspace", "cat", &id, "large"]);
+    let mut child = cat.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(141), ""));
 }
 
 #[test]

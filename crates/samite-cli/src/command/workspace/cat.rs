@@ -54,7 +54,7 @@ impl Cat {
         let at = found.position;
         let path = inside(&self.path);
         if !surface.printer.is_json() {
-            client.cat(at, path, &mut surface.printer.writer()).await?;
+            surface.printer.pieces(async |out| client.cat(at, path, out).await).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut held = Vec::new();
