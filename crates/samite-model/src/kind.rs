@@ -42,6 +42,8 @@ kinds! {
     EVENT = 3, "event";
     /// A compaction: it names the range that it summarises.
     COMPACTION = 4, "compaction";
+    /// A turn of the agent has ended.
+    TURN_ENDED = 5, "turn_ended";
     /// A step has started.
     STEP_STARTED = 16, "step_started";
     /// A step has completed.
@@ -64,6 +66,18 @@ kinds! {
     WORKSPACE_ATTACHED = 33, "workspace_attached";
     /// A workspace's tree or interval, in the workspace's own control journal.
     WORKSPACE_INTERVAL = 34, "workspace_interval";
+    /// A merge waits for decisions.
+    MERGE_STARTED = 35, "merge_started";
+    /// Another branch's files were merged: this position has two parents.
+    MERGED = 36, "merged";
+    /// A merge was given up.
+    MERGE_ABORTED = 37, "merge_aborted";
+    /// Something for the user was published.
+    ARTIFACT_PUBLISHED = 40, "artifact_published";
+    /// How long an artifact is kept (the owner's artifacts).
+    ARTIFACT_RETAINED = 41, "artifact_retained";
+    /// A workspace was closed: what of it is durable.
+    WORKSPACE_CLOSED = 44, "workspace_closed";
     /// A session was made (control journal).
     SESSION_CREATED = 48, "session_created";
     /// A branch was made by a fork (control journal).
@@ -76,6 +90,10 @@ kinds! {
     BRANCH_DELETED = 52, "branch_deleted";
     /// A session got a key that a caller knows it by (tenant's control journal).
     SESSION_KEYED = 53, "session_keyed";
+    /// What a person decided for a session (control journal).
+    SESSION_SETTINGS = 54, "session_settings";
+    /// Old checkpoints were thinned out (control journal).
+    CHECKPOINTS_THINNED = 55, "checkpoints_thinned";
     /// A principal was first seen (tenant's control journal).
     PRINCIPAL_SEEN = 64, "principal_seen";
     /// Collection ran and reclaimed something (tenant's control journal).

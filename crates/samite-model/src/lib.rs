@@ -12,6 +12,7 @@ pub mod limits;
 mod principal;
 mod progress;
 pub mod recovery;
+pub mod settings;
 pub mod step;
 pub mod tree;
 

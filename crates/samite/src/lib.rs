@@ -19,6 +19,7 @@ mod rebuild;
 pub mod recover;
 pub mod run;
 mod session;
+mod settings;
 mod status;
 mod step;
 pub mod syntax;

@@ -2,8 +2,10 @@
 
 use crate::client::Client;
 use crate::payload::{ParentSession, SessionCreated, SessionKeyed};
+use crate::settings::check;
 use crate::views::{self, IndexHash, register, row};
-use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, RowQuery};
+use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, Register, RowQuery};
+use samite_model::settings::Settings;
 use samite_model::{BranchId, EntryKind, Error, FamilyId, JournalId, Position, Result, SessionId, limits};
 use serde_json::Value;
 
@@ -18,6 +20,8 @@ pub struct NewSession {
     pub parent: Option<ParentSession>,
     /// Where it is imported from.
     pub source: Option<Value>,
+    /// What is decided for it, where that is not the default.
+    pub settings: Settings,
 }
 
 /// A session as its principal sees it.
@@ -35,6 +39,8 @@ pub struct SessionInfo {
     pub head: u64,
     /// How many branches it has.
     pub branches: usize,
+    /// What is decided for it.
+    pub settings: Settings,
 }
 
 impl Client {
@@ -43,7 +49,7 @@ impl Client {
     /// it is there.
     ///
     /// # Errors
-    /// `invalid` for a bad name or key; `conflict` (`session_key_exists`) when a session that was made otherwise has the
+    /// `invalid` for a bad name, key or setting; `conflict` (`session_key_exists`) when a session that was made otherwise has the
     /// key; `unavailable` (`outcome_unknown`) when it cannot be told whether it was made.
     pub async fn create_session(&self, new: NewSession) -> Result<SessionInfo> {
         if let Some(name) = &new.name {
@@ -65,13 +71,18 @@ impl Client {
             parent: new.parent,
             source: new.source,
         };
+        check(&new.settings)?;
         let draft = self.core.draft(EntryKind::SESSION_CREATED, &created, views::session_created(&created))?;
         let entry = self.core.seal(control, &self.author(0), draft)?;
         let created_at = entry.time;
+        let mut entries = vec![entry];
+        if new.settings != Settings::default() {
+            entries.push(self.core.seal(control, &self.author(0), self.settings_draft(&new.settings)?)?);
+        }
         let journal = |id, kind| NewJournal { id, family: session, kind, owner: self.subject.pseudonym, parent: None };
         let mut commit = Commit {
             journals: vec![journal(control, JournalKind::SessionControl), journal(branch, JournalKind::Branch)],
-            appends: vec![Append { journal: control, entries: vec![entry] }],
+            appends: vec![Append { journal: control, entries }],
             ..Commit::default()
         };
         let asked = new.key.clone();
@@ -114,7 +125,15 @@ impl Client {
             }
             Err(error) => return Err(error),
         }
-        Ok(SessionInfo { id: session, created, created_at, current: branch, head: 0, branches: 1 })
+        Ok(SessionInfo {
+            id: session,
+            created,
+            created_at,
+            current: branch,
+            head: 0,
+            branches: 1,
+            settings: new.settings,
+        })
     }
 
     /// The session that a caller knows by a key, if there is one.
@@ -162,7 +181,8 @@ impl Client {
 
     async fn describe(&self, control: &JournalState) -> Result<SessionInfo> {
         let first = self.core.entry_at(Position { journal: control.id, seq: 1 }).await?;
-        let current = self.current_of(control).await?;
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        let current = current_in(control, &registers)?;
         let branches = self.core.0.ledger.journals(branches_of(control.family)).await?;
         let head = branches.iter().find(|state| state.id == current).map_or(0, |state| state.head);
         Ok(SessionInfo {
@@ -172,19 +192,13 @@ impl Client {
             current,
             head,
             branches: branches.len(),
+            settings: self.settings_in(control, &registers).await?,
         })
     }
 
     pub(crate) async fn current_of(&self, control: &JournalState) -> Result<BranchId> {
         let (_, registers) = self.core.0.ledger.registers(control.id).await?;
-        registers
-            .iter()
-            .find(|entry| entry.kind == register::CURRENT)
-            .ok_or_else(|| {
-                Error::corrupt("no_current_branch", format!("session {} has no current branch", control.family))
-                    .hint("run `samite verify --rebuild`")
-            })
-            .and_then(|entry| JournalId::from_slice(&entry.value))
+        current_in(control, &registers)
     }
 
     /// The current branch of a session.
@@ -204,6 +218,18 @@ impl Client {
         let state = self.branch_state(session, branch).await?;
         Ok(Position { journal: branch, seq: state.head })
     }
+}
+
+/// The current branch, as the registers of a session's control journal have it.
+pub(crate) fn current_in(control: &JournalState, registers: &[Register]) -> Result<BranchId> {
+    registers
+        .iter()
+        .find(|entry| entry.kind == register::CURRENT)
+        .ok_or_else(|| {
+            Error::corrupt("no_current_branch", format!("session {} has no current branch", control.family))
+                .hint("run `samite verify --rebuild`")
+        })
+        .and_then(|entry| JournalId::from_slice(&entry.value))
 }
 
 pub(crate) fn branches_of(session: SessionId) -> JournalFilter {

@@ -45,6 +45,8 @@ pub(crate) mod register {
     pub(crate) const DELETED: u16 = 5;
     /// A step that was settled as happened in the absence of its caller; hash = id of its started entry.
     pub(crate) const UNSEEN_STEP: u16 = 6;
+    /// What was last decided for a session: the register's entry has it.
+    pub(crate) const SETTINGS: u16 = 7;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
 }
@@ -400,6 +402,11 @@ pub(crate) fn principal_seen(actor: Pseudonym) -> Projection {
 /// The first branch is current.
 pub(crate) fn session_created(created: &SessionCreated) -> Projection {
     Projection::default().set(register::CURRENT, [0; 16], created.branch.as_bytes().to_vec())
+}
+
+/// What is decided for a session is in the last such entry.
+pub(crate) fn session_settings() -> Projection {
+    Projection::default().set(register::SETTINGS, [0; 16], Vec::new())
 }
 
 /// A caller's key of a session.

@@ -20,6 +20,6 @@ pub(crate) use fork::ForkShape;
 pub(crate) use own::Keys;
 pub(crate) use plan::PlanShape;
 pub(crate) use position::PositionShape;
-pub(crate) use session::{SessionRow, SessionShape};
+pub(crate) use session::{SessionRow, SessionShape, SettingsShape};
 pub(crate) use step::{OutcomeShape, StepShape, step_table};
 pub(crate) use workspace::{ChangeShape, CheckpointShape, RestoredShape, TreeShape, show_paths, show_scan};

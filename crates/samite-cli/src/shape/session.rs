@@ -1,11 +1,12 @@
 //! A session as an answer.
 
 use super::{ErrorShape, PositionShape};
-use crate::printer::words::{count, rfc3339, time};
+use crate::printer::words::{bytes, count, duration, rfc3339, time};
 use crate::printer::{Answer, Page};
 use samite::SessionInfo;
 use samite::payload::ParentSession;
 use samite_model::Error;
+use samite_model::settings::{Cadence, Settings};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,6 +23,64 @@ impl ParentShape {
     }
 }
 
+/// What is decided for a session.
+#[derive(Debug, Serialize)]
+pub(crate) struct SettingsShape {
+    branching: &'static str,
+    authority: &'static str,
+    cadence: &'static str,
+    max_loss_ns: Option<u64>,
+    max_overhead_permille: Option<u32>,
+    max_bytes: Option<u64>,
+    deliver: Vec<String>,
+}
+
+impl SettingsShape {
+    /// The shape of settings.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let bounds = match settings.cadence {
+            Cadence::Adaptive(bounds) => Some(bounds),
+            Cadence::Turn | Cadence::Step => None,
+        };
+        Self {
+            branching: settings.branching.name(),
+            authority: settings.authority.name(),
+            cadence: settings.cadence.name(),
+            max_loss_ns: bounds.map(|bounds| bounds.max_loss),
+            max_overhead_permille: bounds.map(|bounds| bounds.max_overhead),
+            max_bytes: bounds.map(|bounds| bounds.max_bytes),
+            deliver: settings.deliver.clone(),
+        }
+    }
+
+    fn facts(&self) -> [(&'static str, String); 4] {
+        let cadence = match (self.max_loss_ns, self.max_overhead_permille, self.max_bytes) {
+            (Some(loss), Some(overhead), Some(size)) => {
+                format!(
+                    "adaptive: lose at most {}, take at most {}.{}% and {}",
+                    duration(loss),
+                    overhead / 10,
+                    overhead % 10,
+                    bytes(size)
+                )
+            }
+            _ => format!("at the end of each {}", self.cadence),
+        };
+        [
+            ("branching", self.branching.to_owned()),
+            ("authority", self.authority.to_owned()),
+            ("checkpoints", cadence),
+            ("deliver", self.deliver.join(", ")),
+        ]
+    }
+}
+
+impl Answer for SettingsShape {
+    fn show(&self, page: &mut Page) {
+        page.facts(&self.facts());
+    }
+}
+
 /// A session.
 #[derive(Debug, Serialize)]
 pub(crate) struct SessionShape {
@@ -35,6 +94,7 @@ pub(crate) struct SessionShape {
     branch: String,
     head: u64,
     branch_count: usize,
+    settings: SettingsShape,
     #[serde(skip)]
     created_at: i64,
 }
@@ -58,6 +118,7 @@ impl SessionShape {
             branch: info.current.to_string(),
             head: info.head,
             branch_count: info.branches,
+            settings: SettingsShape::new(&info.settings),
             created_at: info.created_at,
         }
     }
@@ -78,6 +139,7 @@ impl SessionShape {
 impl Answer for SessionShape {
     fn show(&self, page: &mut Page) {
         let part = |name: &str| self.principal.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let [branching, authority, cadence, deliver] = self.settings.facts();
         page.facts(&[
             ("session", self.id.clone()),
             ("name", self.name.clone().unwrap_or_default()),
@@ -100,6 +162,10 @@ impl Answer for SessionShape {
                     count(self.branch_count as u64, "branch")
                 ),
             ),
+            branching,
+            authority,
+            cadence,
+            deliver,
         ]);
     }
 }

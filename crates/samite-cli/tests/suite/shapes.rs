@@ -222,6 +222,8 @@ fn run_all(page: &Page, place: &Place) {
     run(&["rewind", &at]);
     run(&["branch", "use", &fork]);
     run(&["session", "show", &id]);
+    run(&["session", "set", &id]);
+    run(&["session", "set", &other, "--max-loss", "60s", "--deliver", "dist/**"]);
     run(&["session", "list"]);
     run(&["session", "tree", &id]);
     run(&["status"]);

@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSeen, StepSettled, WorkspaceAttached};
+use crate::settings::check_branching;
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use crate::writer::{STORED, is_collected};
@@ -47,7 +48,8 @@ impl Client {
     ///
     /// # Errors
     /// `not_found` for an unknown session, branch or position; `conflict` (`journal_closed`) when the branch was
-    /// deleted, or (`branch_key_exists`) when another fork has the key.
+    /// deleted, or (`branch_key_exists`) when another fork has the key; `denied` (`branching_denied`) when the session's
+    /// settings do not allow it.
     pub async fn fork(&self, session: SessionId, options: ForkOptions) -> Result<ForkReport> {
         self.fork_and_begin(session, options, None).await
     }
@@ -67,7 +69,7 @@ impl Client {
             limits::check_name("a branch's key", key)?;
         }
         let control = self.control(session).await?;
-        let current = self.current_of(&control).await?;
+        let current = self.current_to_fork(&control, options.reason).await?;
         let (from, seq) = self.place_to_fork(&control, current, &options).await?;
         let state = self.branch_state(session, from).await?;
         let head = state.head;
@@ -158,6 +160,17 @@ impl Client {
             }
         }
         Err(Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
+    }
+
+    /// The current branch, of a session that allows what is to be done.
+    async fn current_to_fork(&self, control: &JournalState, reason: ForkReason) -> Result<BranchId> {
+        let (_, registers) = self.core.0.ledger.registers(control.id).await?;
+        // What an imported log has of forks was done already.
+        if reason != ForkReason::Import {
+            let settings = self.settings_in(control, &registers).await?;
+            check_branching(control.family, &settings, reason == ForkReason::Rewind)?;
+        }
+        crate::session::current_in(control, &registers)
     }
 
     /// The branch to fork, and the seq, when it is not the head. For who forks again under a key without naming a position,

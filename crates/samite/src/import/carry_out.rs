@@ -182,7 +182,13 @@ impl Run<'_> {
                 "git_branch": begin.git_branch,
             });
             let name = (!name.is_empty() && name.len() <= 512 && !name.chars().any(char::is_control)).then_some(name);
-            let new = NewSession { name, key: Some(begin.key.clone()), parent, source: Some(source) };
+            let new = NewSession {
+                name,
+                key: Some(begin.key.clone()),
+                parent,
+                source: Some(source),
+                ..NewSession::default()
+            };
             self.client.create_session(new).await?.id
         };
         self.keys.insert(begin.key, session);

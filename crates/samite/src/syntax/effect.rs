@@ -59,6 +59,50 @@ pub fn parse_seconds(text: &str) -> Result<u64> {
         })
 }
 
+/// A part of the whole in percent, as thousandths: `5%`, `2.5%`.
+///
+/// # Errors
+/// `invalid` (`bad_share`).
+pub fn parse_share(text: &str) -> Result<u32> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    Some((whole, tenth))
+        .filter(|(whole, tenth)| digits(whole) && digits(tenth) && tenth.len() == 1)
+        .and_then(|(whole, tenth)| whole.parse::<u32>().ok()?.checked_mul(10)?.checked_add(tenth.parse().ok()?))
+        .filter(|share| *share <= 1000)
+        .ok_or_else(|| {
+            Error::invalid("bad_share", format!("{text:?} is no share")).hint("in percent, to a tenth: 5%, 2.5%")
+        })
+}
+
+/// A number of bytes: `4096`, `512K`, `100M`, `10G`, `1T`; units are powers of 1024.
+///
+/// # Errors
+/// `invalid` (`bad_size`).
+pub fn parse_bytes(text: &str) -> Result<u64> {
+    let upper = text.to_ascii_uppercase();
+    let short = upper.strip_suffix("IB").or_else(|| upper.strip_suffix('B')).unwrap_or(&upper);
+    let digits = short.trim_end_matches(|last: char| last.is_ascii_alphabetic());
+    let unit = match short.get(digits.len()..).unwrap_or_default() {
+        "" => Some(1),
+        "K" => Some(1 << 10),
+        "M" => Some(1 << 20),
+        "G" => Some(1 << 30),
+        "T" => Some(1u64 << 40),
+        _ => None,
+    };
+    let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    number
+        .and_then(|number| number.parse::<u64>().ok())
+        .zip(unit)
+        .and_then(|(number, unit)| number.checked_mul(unit))
+        .ok_or_else(|| {
+            Error::invalid("bad_size", format!("{text:?} is no number of bytes"))
+                .hint("a number, or with a unit: 512K, 100M, 10G")
+        })
+}
+
 /// A path below the workspace, without what changes nothing in it.
 fn inside(path: &str) -> Result<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -72,6 +116,23 @@ fn inside(path: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_and_sizes_are_understood_or_refused() {
+        for (text, right) in [("5%", 50), ("2.5%", 25), ("7", 70), ("0%", 0), ("100%", 1000)] {
+            assert_eq!(parse_share(text).unwrap(), right, "{text}");
+        }
+        for text in ["", "%", "-1%", "101%", "1.25%", "a", "5 %", "99999999999%"] {
+            assert_eq!(parse_share(text).unwrap_err().code(), "bad_share", "{text}");
+        }
+        for (text, right) in [("0", 0), ("4096", 4096), ("1k", 1024), ("100M", 104_857_600), ("10GiB", 10_737_418_240)]
+        {
+            assert_eq!(parse_bytes(text).unwrap(), right, "{text}");
+        }
+        for text in ["", "G", "1X", "-1", "1.5G", "99999999T", "1KK"] {
+            assert_eq!(parse_bytes(text).unwrap_err().code(), "bad_size", "{text}");
+        }
+    }
 
     #[test]
     fn every_class_is_understood() {

@@ -5,7 +5,7 @@ mod probe;
 mod target;
 mod words;
 
-pub use effect::{parse_effect, parse_seconds};
+pub use effect::{parse_bytes, parse_effect, parse_seconds, parse_share};
 pub use probe::parse_probe;
 pub use target::parse_target;
 pub use words::split_words;

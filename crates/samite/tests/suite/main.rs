@@ -26,6 +26,7 @@ mod recovery;
 mod releases;
 mod scripts;
 mod sessions;
+mod settings;
 mod simulation;
 mod step_trees;
 mod steps;

@@ -2,6 +2,7 @@
 
 mod list;
 mod new;
+mod set;
 mod show;
 mod tree;
 
@@ -16,6 +17,7 @@ pub(crate) enum Session {
     New(new::New),
     List(list::List),
     Show(show::Show),
+    Set(set::Set),
     Tree(tree::Tree),
 }
 
@@ -25,6 +27,7 @@ impl Session {
             Self::New(command) => command.run(surface).await,
             Self::List(command) => command.run(surface).await,
             Self::Show(command) => command.run(surface).await,
+            Self::Set(command) => command.run(surface).await,
             Self::Tree(command) => command.run(surface).await,
         }
     }

@@ -1,5 +1,6 @@
 //! `samite session new`.
 
+use super::set::Choices;
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
 use crate::shape::SessionShape;
@@ -7,6 +8,7 @@ use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::NewSession;
 use samite::payload::ParentSession;
+use samite_model::settings::Settings;
 use samite_model::{Position, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -21,7 +23,8 @@ Examples:
   samite session new
   samite session new --name 'fix the build'
   id=$(samite session new --json | jq -r .id)
-  samite session new --name reviewer --parent 3f2a@17")]
+  samite session new --name reviewer --parent 3f2a@17
+  samite session new --name payments --branching linear")]
 pub(crate) struct New {
     /// A name for people
     #[arg(long)]
@@ -32,6 +35,8 @@ pub(crate) struct New {
     /// The session that it works for: SESSION, or SESSION@SEQ with the seq of the step that starts it
     #[arg(long, value_name = "SESSION")]
     parent: Option<Reference>,
+    #[command(flatten)]
+    settings: Choices,
 }
 
 #[derive(Serialize)]
@@ -46,6 +51,7 @@ impl Answer for Made {
 
 impl New {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        self.settings.check()?;
         let client = surface.open(Access::Create)?.client().await?;
         let parent = match &self.parent {
             Some(parent) => {
@@ -64,7 +70,10 @@ impl New {
             }
             None => None,
         };
-        let info = client.create_session(NewSession { name: self.name, key: self.key, parent, source: None }).await?;
+        let mut settings = Settings::default();
+        self.settings.apply(&mut settings);
+        let new = NewSession { name: self.name, key: self.key, parent, settings, source: None };
+        let info = client.create_session(new).await?;
         surface.printer.answer(&Made(SessionShape::new(&info)))?;
         Ok(ExitCode::SUCCESS)
     }
