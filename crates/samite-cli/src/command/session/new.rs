@@ -8,8 +8,8 @@ use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::NewSession;
 use samite::payload::ParentSession;
+use samite_model::Result;
 use samite_model::settings::Settings;
-use samite_model::{Position, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -58,13 +58,10 @@ impl New {
                 let found = parent.find(&client).await?;
                 let step = match found.seq {
                     Some(seq) => {
-                        let branch = match found.branch {
-                            Some(branch) => branch,
-                            None => client.current_branch(found.session).await?,
-                        };
+                        let branch = found.branch_or_current(&client).await?;
                         Some(client.position(found.session, branch, seq).await?)
                     }
-                    None => None::<Position>,
+                    None => None,
                 };
                 Some(ParentSession { session: found.session, step })
             }
