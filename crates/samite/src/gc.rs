@@ -33,7 +33,8 @@ pub struct Reclaimable {
 pub struct CollectionPlan {
     /// By branch, in the order in which they were made; only those of the asking principal's sessions.
     pub branches: Vec<Reclaimable>,
-    /// Bytes that belong to no branch: of snapshots and payloads that were stored and never recorded.
+    /// Bytes that belong to no branch: of snapshots and payloads that were stored and never recorded, once it is certain
+    /// that they will not be (10 minutes after their writer's last sign of life).
     pub unrecorded: u64,
     /// Bytes in all, of everybody: what a collection takes when nobody writes in between.
     pub bytes: u64,

@@ -61,7 +61,7 @@ impl Default for CollectOptions {
 pub struct Collected {
     /// Blocks that are gone.
     pub blocks: u64,
-    /// How many bytes they had.
+    /// How many bytes they had, and the files whose writers died before they committed.
     pub bytes: u64,
     /// Packs of which nothing was live.
     pub packs_dropped: u64,
@@ -116,7 +116,8 @@ pub struct Preview {
     /// With each of the roots that go, in the order of the question: what no other root, no writer, and no root named before
     /// it reaches.
     pub by_root: Vec<u64>,
-    /// What nothing reaches at all: left by writers that stored and did not commit, or owned by who was erased.
+    /// What nothing reaches at all: files of writers that stored and did not commit, once their pins have lapsed, and what
+    /// is owned by who was erased.
     pub rest: u64,
 }
 
@@ -126,6 +127,8 @@ pub struct Preview {
 /// # Errors
 /// `corrupt` naming the block when a reachable one is missing or damaged.
 pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Preview> {
+    // In this order: a file that is listed had its pin before it was there, and has its row when that is gone.
+    let files = block_on(store.packs.list())?;
     let pins = block_on(store.index.pins(store.clock.now()))?;
     let inventory = Inventory::load(store)?;
     let mut marker = Marker::new(store, &inventory);
@@ -139,7 +142,16 @@ pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Preview> {
     }
     let known = inventory.blocks.iter();
     let rest = known.filter(|(id, known)| inventory.is_found(known) && !marker.live.contains(id));
-    Ok(Preview { by_root, rest: rest.map(|(_, known)| known.size).sum() })
+    let rest = rest.map(|(_, known)| known.size).sum::<u64>();
+    let litter = litter(&files, &inventory, &pins).iter().map(|file| file.size).sum::<u64>();
+    Ok(Preview { by_root, rest: rest + litter })
+}
+
+/// The files that no row and no pin names: their writers died before they committed.
+fn litter<'a>(files: &'a [PackInfo], inventory: &Inventory, pins: &[Pin]) -> Vec<&'a PackInfo> {
+    let known: HashSet<PackId> =
+        inventory.packs().chain(pins.iter().flat_map(|pin| pin.packs.iter().copied())).collect();
+    files.iter().filter(|file| !known.contains(&file.id)).collect()
 }
 
 /// Takes away what no root reaches. `seen_heads` are the heads of the journals that the roots were read from; both were
@@ -174,9 +186,7 @@ pub fn collect(
     let (swept, own_pin) = sweep::sweep(store, &inventory, &live, &pinned, options, &mut collected)?;
     kill_point("gc.rewritten");
     let mut dying: Vec<PackId> = inventory.packs_in(PackState::Dying).collect();
-    let known: HashSet<PackId> = inventory.packs().collect();
-    let litter: Vec<&PackInfo> =
-        beginning.files.iter().filter(|file| !known.contains(&file.id) && !pinned.contains(&file.id)).collect();
+    let litter = litter(&beginning.files, &inventory, pins);
     // Also before litter goes: nobody may have taken up meanwhile what was about to.
     if !(swept.dying.is_empty() && swept.forget_blocks.is_empty() && swept.moved.is_empty() && litter.is_empty()) {
         if options.unlink_now {
@@ -200,6 +210,7 @@ pub fn collect(
     for file in litter {
         block_on(store.packs.delete(file.id))?;
         collected.litter += 1;
+        collected.bytes += file.size;
         collected.disk_bytes = collected.disk_bytes.saturating_add_unsigned(file.size);
     }
     kill_point("gc.done");

@@ -4,9 +4,10 @@ use crate::place::Place;
 use crate::support::{assert_verifies, attached, event, noise, run, take_of};
 use samite::embedded::Embedded;
 use samite::{Client, CollectionPlan, ForkOptions, NewEvent, WriterOptions};
+use samite_blocks::{FilePackStore, PackStore as _};
 use samite_ledger::Ledger as _;
 use samite_ledger::verify::What;
-use samite_model::{BranchId, SessionId};
+use samite_model::{BranchId, PackId, SessionId};
 use std::fs;
 use std::path::PathBuf;
 
@@ -147,6 +148,23 @@ fn a_tree_that_a_retained_entry_names_too_does_not_go_with_another() {
         bench.expire(first).await;
         bench.takes(&[]).await;
         bench.delete(first).await;
+        bench.takes(&[]).await;
+    });
+}
+
+#[test]
+fn what_was_stored_and_never_recorded_is_previewed_and_goes() {
+    run(async {
+        let bench = Bench::new().await;
+        // A pack as a snapshot leaves it that is cut off before its commit, when its pin has lapsed.
+        let packs = FilePackStore::open(&bench.store.home().join("packs")).unwrap();
+        let mut upload = packs.put(PackId([7; 16])).await.unwrap();
+        upload.write(&noise(7, LARGE)).await.unwrap();
+        upload.finish().await.unwrap();
+        let plan = bench.client.plan_collection().await.unwrap();
+        assert_eq!((plan.branches.len(), plan.unrecorded, plan.bytes), (0, LARGE as u64, LARGE as u64));
+        let collected = bench.client.collect().await.unwrap();
+        assert_eq!((collected.blocks, collected.litter, collected.bytes), (0, 1, LARGE as u64));
         bench.takes(&[]).await;
     });
 }
