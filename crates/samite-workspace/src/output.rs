@@ -214,4 +214,9 @@ impl Take for Output<'_> {
     fn found_in(&mut self, pack: PackId) {
         self.pin.note(pack);
     }
+
+    fn go_on(&mut self) -> Result<()> {
+        // Reading what is known already may take longer than a pin lasts.
+        if self.pin.is_recorded() { self.pin.renew() } else { Ok(()) }
+    }
 }

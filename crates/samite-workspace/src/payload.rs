@@ -30,7 +30,7 @@ pub struct StoredPayload {
 ///
 /// # Errors
 /// `unavailable` when the source cannot be read or the store cannot be written; `denied` (`key_destroyed`) when the
-/// owner was erased.
+/// owner was erased; `conflict` (`pin_lapsed`) when the process was stopped for longer than its pin lasts.
 pub fn store_payload(
     store: &Store,
     owner: Pseudonym,

@@ -126,7 +126,8 @@ pub fn scan(store: &Store, path: &Path, owner: Pseudonym, options: &ScanOptions)
 ///
 /// # Errors
 /// `not_found`, `denied` or `unavailable` when the directory cannot be read or the store cannot be written; `invalid`
-/// (`bad_rule`); `conflict` (`blocks_dying`) when collections take away what the snapshot found again and again.
+/// (`bad_rule`); `conflict` (`blocks_dying`) when collections take away what the snapshot found again and again, or
+/// (`pin_lapsed`) when the process was stopped for longer than its pin lasts.
 pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result<Snapshot> {
     let top = open_top(path)?;
     let pin = LivePin::unrecorded(store, options.owner, options.base)?;

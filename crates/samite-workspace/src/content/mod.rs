@@ -85,6 +85,8 @@ pub(crate) trait Take {
     fn block(&mut self, id: BlockId, sealed: &[u8]) -> Result<()>;
     /// Learns of a pack that holds known blocks.
     fn found_in(&mut self, pack: PackId);
+    /// Is called after each job, whether anything new was in it or not.
+    fn go_on(&mut self) -> Result<()>;
 }
 
 /// Only names content.
@@ -100,6 +102,10 @@ impl Take for NameOnly {
     }
 
     fn found_in(&mut self, _pack: PackId) {}
+
+    fn go_on(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Blocks that this snapshot has stored or is storing, so that each is sealed once.
@@ -194,6 +200,7 @@ impl Taking<'_> {
                 }
                 self.outcomes.push((file, outcome));
             }
+            self.take.go_on()?;
         }
         Ok(())
     }

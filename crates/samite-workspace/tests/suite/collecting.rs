@@ -7,7 +7,7 @@ use futures_lite::future::block_on;
 use samite_blocks::PackStore as _;
 use samite_host::{Clock as _, SystemClock, TestClock};
 use samite_ledger::{BlockIndex as _, Commit, Ledger as _};
-use samite_model::{BlockId, PackId, PinId};
+use samite_model::{BlockId, Observer, PackId, PinId};
 use samite_workspace::{
     CollectOptions, Collected, Root, ScanOptions, SnapshotOptions, Store, Tree, begin_collection, collect, preview,
     reachable, snapshot,
@@ -131,6 +131,29 @@ fn a_writer_whose_pin_lapsed_before_its_commit_is_refused_where_its_packs_are_go
     let again = snapshot(&bench.store, &bench.top(), &bench.options(Some(first.root))).unwrap();
     bench.commit(&again);
     reads_whole(&bench, again.root);
+}
+
+#[test]
+fn the_pin_of_a_snapshot_that_reads_for_long_does_not_lapse() {
+    let bench = Bench::new();
+    for number in 1..20 {
+        bench.write(&format!("{number:02}"), noise(1100 << 10, number));
+    }
+    let first = bench.snapshot();
+    bench.write("00", "new");
+    // The new file comes first, and then there is nothing new to store for longer than a pin lasts.
+    let clock = Arc::new(TestClock::new(SystemClock.now()));
+    let store = Store { clock: clock.clone(), ..bench.store.clone() };
+    let observer = Observer::new(move |progress| {
+        if progress.what == "reading files" {
+            clock.advance(30_000_000_000);
+        }
+    });
+    let scan = ScanOptions { observer, ..ScanOptions::default() };
+    let options = SnapshotOptions { owner: bench.owner, base: Some(first.root), scan };
+    let second = snapshot(&store, &bench.top(), &options).unwrap();
+    bench.commit(&second);
+    reads_whole(&bench, second.root);
 }
 
 #[test]
