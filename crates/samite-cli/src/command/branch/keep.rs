@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 /// Keep the workspace trees of a branch that is not current, for good or for some days
 ///
-/// The log of a branch is kept until the branch is deleted; its workspace trees are large, and go 30 days after
-/// its last entry unless this says otherwise. The current branch keeps its trees in any case.
+/// The log of a branch is kept until the branch is deleted; its workspace trees are large, and go 30 days after it was
+/// left or its last entry, whichever is later, unless this says otherwise. The current branch keeps its trees in any case.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
