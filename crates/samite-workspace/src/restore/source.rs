@@ -6,7 +6,8 @@ use crate::snapshot::scan;
 use crate::store::Store;
 use crate::system::{DirectoryStack, Stamp, open_for_reading, open_top};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{fstat, ioctl_ficlone};
+use rustix::fs::{fstat, ftruncate, ioctl_ficlone};
+use rustix::io::Errno;
 use samite_model::Result;
 use samite_model::tree::{Content, TreePath};
 use std::collections::HashMap;
@@ -32,31 +33,40 @@ impl Source {
     }
 
     /// Clones the file of the same path into an empty one, if it holds the same and the file system can.
-    pub(crate) fn clone_into(&self, file: &OwnedFd, path: &TreePath, content: &Content) -> bool {
+    pub(crate) fn clone_into(
+        &self,
+        file: &OwnedFd,
+        path: &TreePath,
+        content: &Content,
+    ) -> std::result::Result<bool, Errno> {
         if self.refused.load(Ordering::Relaxed) {
-            return false;
+            return Ok(false);
         }
-        let Some(parent) = path.parent() else { return false };
+        let Some(parent) = path.parent() else { return Ok(false) };
         let directory = self.directories.get(&parent).and_then(|index| self.scanned.directories.get(*index));
-        let Some(directory) = directory else { return false };
+        let Some(directory) = directory else { return Ok(false) };
         let at = directory.items.binary_search_by(|item| (*item.entry.name).cmp(path.name()));
-        let Some(item) = at.ok().and_then(|at| directory.items.get(at)) else { return false };
+        let Some(item) = at.ok().and_then(|at| directory.items.get(at)) else { return Ok(false) };
         if item.state != State::Known || item.entry.content != *content {
-            return false;
+            return Ok(false);
         }
         let mut stack = DirectoryStack::new(self.top.as_fd());
         let Ok(opened) = stack.open(&parent).and_then(|parent| open_for_reading(parent, path.name())) else {
-            return false;
+            return Ok(false);
         };
         let is_same = |file: &OwnedFd| fstat(file).is_ok_and(|stat| Stamp::of(&stat) == item.stamp);
         if !is_same(&opened) {
-            return false;
+            return Ok(false);
         }
         if ioctl_ficlone(file, &opened).is_err() {
             self.refused.store(true, Ordering::Relaxed);
-            return false;
+            return Ok(false);
         }
-        // It may have been written to meanwhile; then the clone is of no use.
-        is_same(&opened)
+        let same = is_same(&opened);
+        if !same {
+            // It was written to meanwhile: nothing of the clone may stay under what is written over it.
+            ftruncate(file, 0)?;
+        }
+        Ok(same)
     }
 }

@@ -219,7 +219,9 @@ impl Writer<'_> {
             // A file with one chunk is made when its chunk comes; others are open from now on.
             if count != 1 || self.source.is_some() {
                 let opened = self.create(file)?;
-                if self.source.is_some_and(|source| source.clone_into(&opened, file.path, &file.entry.content)) {
+                let cloned = self.source.map(|source| source.clone_into(&opened, file.path, &file.entry.content));
+                let fail = |errno| self.temporary.failed(&format!("clone {} in", file.path), errno);
+                if cloned.transpose().map_err(fail)? == Some(true) {
                     chunks.truncate(before);
                     places.truncate(before);
                     self.written.cloned_files += 1;
