@@ -1,6 +1,7 @@
 //! Measures samite against its limits and its peers: ours and the other in turns, in one run, since disks are noisy.
 //!
-//! It prints a table of ratios and ends with 0 whatever they are: it is no test.
+//! It prints a table of ratios and ends with 0 whatever they are: it is no test. Where samite does not do what it should, it ends
+//! with 1.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table on the terminal is what this program is for")]
 
 mod bare;
@@ -18,7 +19,7 @@ mod turns;
 mod workspace;
 
 use clap::{Parser, ValueEnum};
-use samite_model::Result;
+use samite_model::{ErrorKind, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use table::Table;
@@ -89,7 +90,8 @@ struct Bench {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("samite-bench: {error}");
             ExitCode::FAILURE
@@ -97,7 +99,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<()> {
+/// Measures, and answers with whether all that could be measured did what it should.
+fn run(arguments: &Arguments) -> Result<bool> {
     let bench = Bench {
         scratch: arguments.scratch.clone(),
         shared: arguments.shared.clone(),
@@ -105,15 +108,16 @@ fn run(arguments: &Arguments) -> Result<()> {
         make_workspace: arguments.make_workspace,
     };
     if let Some(count) = arguments.only_steps {
-        return syncs::only_steps(&bench, count);
+        return syncs::only_steps(&bench, count).map(|()| true);
     }
     if let Some(count) = arguments.only_bare {
-        return steps::only_bare(&bench, count);
+        return steps::only_bare(&bench, count).map(|()| true);
     }
     if let Some(count) = arguments.only_sessions {
-        return sessions::only_steps(&bench, count);
+        return sessions::only_steps(&bench, count).map(|()| true);
     }
     let mut table = Table::new(arguments.json);
+    let mut right = true;
     for part in Part::value_variants() {
         if !arguments.rows.is_empty() && !arguments.rows.contains(part) {
             continue;
@@ -127,10 +131,18 @@ fn run(arguments: &Arguments) -> Result<()> {
             Part::Forks => forks::measure(&bench, &mut table),
             Part::Workspace => workspace::measure(&bench, &mut table),
         };
-        if let Err(error) = measured {
-            table.skip(&format!("{error}"));
+        match measured {
+            Ok(()) => {}
+            // What is not installed, or not there, cannot be measured. Anything else is a fault of samite or of the bench.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unavailable) => {
+                table.skip(&format!("{error}"));
+            }
+            Err(error) => {
+                eprintln!("samite-bench: {error}");
+                right = false;
+            }
         }
     }
     table.end();
-    Ok(())
+    Ok(right)
 }
