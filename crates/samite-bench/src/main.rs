@@ -8,6 +8,7 @@ mod bare;
 mod forks;
 mod reading;
 mod restate;
+mod rewind;
 mod sessions;
 mod steps;
 mod store;
@@ -77,6 +78,8 @@ enum Part {
     Forks,
     /// Snapshots and restores of a workspace of 59,261 files; takes some minutes, and restic for two of its rows.
     Workspace,
+    /// A rewind of ten changed files in that workspace.
+    Rewind,
 }
 
 /// What every part works with.
@@ -130,6 +133,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Reading => reading::measure(&bench, &mut table),
             Part::Forks => forks::measure(&bench, &mut table),
             Part::Workspace => workspace::measure(&bench, &mut table),
+            Part::Rewind => rewind::measure(&bench, &mut table),
         };
         match measured {
             Ok(()) => {}

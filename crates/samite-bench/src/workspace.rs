@@ -8,7 +8,7 @@ use crate::turns::{count, median};
 use samite_host::files;
 use samite_model::{Error, Result};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn failed(what: &'static str) -> impl Fn(std::io::Error) -> Error {
@@ -23,18 +23,28 @@ struct Stage {
     mebibytes: f64,
 }
 
-pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
-    let directory = bench.directory()?;
-    let workspace = if let Some(workspace) = &bench.workspace {
-        workspace.clone()
-    } else if !bench.make_workspace {
+/// The workspace to measure: the one that was named, or one that is made in a scratch directory.
+pub(crate) fn workspace(bench: &Bench, scratch: &Path) -> Result<PathBuf> {
+    if let Some(workspace) = &bench.workspace {
+        return Ok(workspace.clone());
+    }
+    if !bench.make_workspace {
         let why = "workspace: none was given; give --workspace DIR or --make-workspace";
         return Err(Error::not_found("no_workspace", why));
-    } else {
-        let made = directory.path().join("made");
-        run(Command::new("bash").arg(bench.shared("tools/build_workspace.sh")?).arg(&made), "it cannot be made")?;
-        made.join("W1")
-    };
+    }
+    let made = scratch.join("made");
+    run(Command::new("bash").arg(bench.shared("tools/build_workspace.sh")?).arg(&made), "it cannot be made")?;
+    Ok(made.join("W1"))
+}
+
+/// Copies a directory with all that it holds.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    run(Command::new("cp").arg("-a").arg(from).arg(to), "it cannot be copied").map(|_| ())
+}
+
+pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let directory = bench.directory()?;
+    let workspace = workspace(bench, directory.path())?;
     let scratch = directory.path().join("scratch");
     let text = run(
         Command::new("cargo")

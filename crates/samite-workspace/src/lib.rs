@@ -30,7 +30,8 @@ pub use collect::{
 pub use output::INLINE_LIMIT;
 pub use payload::{StoredPayload, read_payload, store_payload};
 pub use restore::{
-    PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore, remove_leftovers, restore,
+    PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore, plan_restore_seen,
+    remove_leftovers, restore,
 };
 pub use rules::RULE_FILE;
 pub use scan::{ScanOptions, ScanReport, Scanned, Special};

@@ -12,13 +12,14 @@ mod source;
 mod temporary;
 
 use crate::rules::RecordedRules;
-use crate::scan::{ScanOptions, Scanned, Special};
+use crate::scan::{ScanOptions, ScanReport, Scanned, Special, is_own};
+use crate::secrets::looks_secret;
 use crate::snapshot::scan;
 use crate::store::Store;
 use crate::system::open_top;
 use crate::tree::Tree;
 use samite_host::kill_point;
-use samite_model::tree::{Action, IsExcluded, Kept, KeptReason, Listing, Plan, PlanOptions, TreePath, plan};
+use samite_model::tree::{Action, Content, IsExcluded, Kept, KeptReason, Listing, Plan, PlanOptions, TreePath, plan};
 use samite_model::{BlockId, Error, Pseudonym, Result};
 use std::path::{Path, PathBuf};
 
@@ -73,7 +74,16 @@ pub struct PlannedRestore {
     pub plan: Plan,
     /// What the directory held when it was planned.
     pub scanned: Scanned,
+    /// What it shall hold, where that may differ.
     pub(crate) target: Listing,
+    outcome: Option<ScanReport>,
+}
+
+impl PlannedRestore {
+    /// What a scan would report once all of it is done, where what is there then is the target and nothing else.
+    pub const fn outcome(&self) -> Option<&ScanReport> {
+        self.outcome.as_ref()
+    }
 }
 
 /// What a restore did.
@@ -116,34 +126,101 @@ impl RestoreReport {
 /// As [`scan`]; `corrupt` naming the block when a tree cannot be read.
 pub fn plan_restore(store: &Store, path: &Path, options: &RestoreOptions) -> Result<PlannedRestore> {
     let scanned = scan(store, path, options.owner, &options.scan)?;
-    plan_over(store, scanned, options)
+    plan_over(store, scanned, None, options)
 }
 
-fn plan_over(store: &Store, scanned: Scanned, options: &RestoreOptions) -> Result<PlannedRestore> {
+/// The same for a directory of which a snapshot was just taken and committed: `seen` is what it found and the tree's root.
+/// What changes after it is kept and listed when it is the plan's turn. Reads only what differs.
+///
+/// # Errors
+/// `corrupt` naming the block when a tree cannot be read.
+pub fn plan_restore_seen(
+    store: &Store,
+    (scanned, root): (Scanned, BlockId),
+    options: &RestoreOptions,
+) -> Result<PlannedRestore> {
+    plan_over(store, scanned, Some(root), options)
+}
+
+fn plan_over(
+    store: &Store,
+    scanned: Scanned,
+    root: Option<BlockId>,
+    options: &RestoreOptions,
+) -> Result<PlannedRestore> {
     let target_tree = Tree::new(store, options.owner, options.target);
     let mut rules = target_tree.root()?.rules;
-    let target = target_tree.listing()?;
+    let same_rules = rules == scanned.rules;
+    let (current, target) = match root {
+        Some(root) => {
+            let (current, target) = Tree::new(store, options.owner, root).differing(&target_tree)?;
+            // A file's other names may be among what does not differ.
+            let linked = |listing: &Listing| listing.iter().any(|(_, entry)| entry.metadata.link.is_some());
+            if linked(&current) || linked(&target) {
+                (scanned.listing(), target_tree.listing()?)
+            } else {
+                (current, target)
+            }
+        }
+        None => (scanned.listing(), target_tree.listing()?),
+    };
     let base = match options.base {
         Some(base) if base == options.target => target.clone(),
         Some(base) => {
             let tree = Tree::new(store, options.owner, base);
             rules.extend(tree.root()?.rules);
-            tree.listing()?
+            // What does not differ from the target stays, whatever it was.
+            if Some(base) == root { current.clone() } else { tree.listing()? }
         }
         None => top_of(&scanned),
     };
     let recorded = RecordedRules::new(&rules);
     let is_excluded: &IsExcluded<'_> = &|path, directory| recorded.excludes(path, directory);
+    let owners = rustix::process::geteuid().is_root();
     let planning = PlanOptions {
         within: options.within.clone(),
         others: options.others.clone(),
         force: options.force,
-        owners: rustix::process::geteuid().is_root(),
+        owners,
         excluded: scanned.report.excluded.clone(),
         is_excluded: Some(is_excluded),
     };
-    let plan = plan(&scanned.listing(), &base, &target, &planning);
-    Ok(PlannedRestore { plan, scanned, target })
+    let plan = plan(&current, &base, &target, &planning);
+    let whole = plan.kept.is_empty() && options.within.is_empty() && same_rules;
+    // Where this process cannot set owners, nobody else may own anything.
+    let outcome = (whole && (owners || scanned.is_own() && target.iter().all(|(_, entry)| is_own(&entry.metadata))))
+        .then(|| report_after(&scanned.report, &current, &target));
+    Ok(PlannedRestore { plan, scanned, target, outcome })
+}
+
+/// What a scan would report once what differs is as in the target.
+fn report_after(found: &ScanReport, current: &Listing, target: &Listing) -> ScanReport {
+    let counts = |listing: &Listing| {
+        listing.iter().fold((0, 0, 0), |(files, directories, bytes), (_, entry)| match entry.content {
+            Content::Directory(_) => (files, directories + 1, bytes),
+            _ => (files + 1, directories, bytes + entry.content.size()),
+        })
+    };
+    let (before, after) = (counts(current), counts(target));
+    let mut report = ScanReport {
+        files: (found.files + after.0).saturating_sub(before.0),
+        directories: (found.directories + after.1).saturating_sub(before.1),
+        bytes: (found.bytes + after.2).saturating_sub(before.2),
+        ..found.clone()
+    };
+    report.secrets.retain(|path| current.get(path).is_none());
+    report.torn.retain(|path| current.get(path).is_none());
+    for (path, entry) in target {
+        let above = path.parent();
+        let directory = above.as_ref().map_or(&[][..], TreePath::name);
+        if matches!(entry.content, Content::File { .. }) && looks_secret(directory, path.name()) {
+            report.secrets.push(path.clone());
+        }
+        if entry.metadata.torn {
+            report.torn.push(path.clone());
+        }
+    }
+    report
 }
 
 /// Nothing is known of the directory but that it is there.
@@ -167,7 +244,7 @@ pub fn apply_restore(
 ) -> Result<RestoreReport> {
     let began = store.clock.now();
     kill_point("restore.planned");
-    let PlannedRestore { plan, scanned, target } = planned;
+    let PlannedRestore { plan, scanned, target, .. } = planned;
     let mut report = RestoreReport { kept: plan.kept, ..RestoreReport::default() };
     let mut restored = cache::Restored::default();
     let top = open_top(path)?;

@@ -172,6 +172,12 @@ impl Scanned {
             .collect()
     }
 
+    /// Whether all of it is this process's own.
+    pub(crate) fn is_own(&self) -> bool {
+        let mut items = self.directories.iter().flat_map(|directory| &directory.items);
+        is_own(&self.top) && items.all(|item| is_own(&item.entry.metadata))
+    }
+
     /// All of it as a listing. Directories have no node in it.
     pub fn listing(&self) -> Listing {
         let count = self.directories.iter().map(|directory| directory.items.len()).sum::<usize>();
@@ -189,4 +195,9 @@ impl Scanned {
         }
         Listing::new(entries)
     }
+}
+
+/// Whether something has the owner and the group that this process gives.
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
+    (metadata.uid, metadata.gid) == (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }

@@ -7,9 +7,9 @@ use crate::fingerprint::{self, Fingerprint};
 use crate::payload::{TreeRecorded, WorkspaceInterval};
 use crate::views::{self, Projection, row};
 use crate::writer::{Writer, WriterOptions, is_collected};
-use samite_ledger::{Append, Commit, RowQuery};
+use samite_ledger::{Append, Commit, Guard, RowQuery};
 use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Observer, Position, Result, SessionId};
-use samite_workspace::{ScanReport, SnapshotOptions, snapshot};
+use samite_workspace::{ScanReport, Scanned, SnapshotOptions, snapshot};
 use serde_json::{Value, json};
 
 /// How a checkpoint is taken.
@@ -111,15 +111,16 @@ impl Writer {
     /// # Errors
     /// As [`Client::checkpoint`].
     pub async fn checkpoint(&self, options: CheckpointOptions) -> Result<Checkpoint> {
-        self.checkpoint_knowing(options, None).await
+        self.checkpoint_knowing(options, None).await.map(|(checkpoint, _)| checkpoint)
     }
 
     /// Takes a checkpoint beside a restore, after which the directory is known to hold another tree than the recorded.
+    /// Also says what it found.
     pub(crate) async fn checkpoint_knowing(
         &self,
         options: CheckpointOptions,
         known: Option<BlockId>,
-    ) -> Result<Checkpoint> {
+    ) -> Result<(Checkpoint, Scanned)> {
         let taking = self.taking(options, known).await?;
         for _ in 1..ROUNDS {
             match self.take_and_commit(&taking).await {
@@ -149,12 +150,27 @@ impl Writer {
     }
 
     /// Makes a snapshot and commits it. What it found may be collected in between, and then nothing was committed.
-    async fn take_and_commit(&self, taking: &Taking) -> Result<Checkpoint> {
-        let taken = self.take(taking).await?;
+    async fn take_and_commit(&self, taking: &Taking) -> Result<(Checkpoint, Scanned)> {
+        let (taken, scanned) = self.take(taking).await?;
         samite_host::kill_point("checkpoint.before_commit");
         let seq = self.commit_with(taken.commit.clone(), vec![taken.draft.clone()]).await?;
         samite_host::kill_point("checkpoint.after_commit");
-        Ok(taken.at(Position { journal: self.branch, seq }))
+        Ok((taken.at(Position { journal: self.branch, seq }), scanned))
+    }
+
+    /// Records that a workspace's directory holds a tree that is stored already, without looking at it.
+    pub(crate) async fn record_tree(
+        &self,
+        label: String,
+        root: BlockId,
+        known: Option<BlockId>,
+        report: &ScanReport,
+    ) -> Result<()> {
+        let options = CheckpointOptions { label: Some(label), no_environment: true, ..CheckpointOptions::default() };
+        let taking = self.taking(options, known).await?;
+        let (mut commit, draft) = self.entries_of(&taking, root, report, 0).await?;
+        commit.guards.push(Guard::BlocksLive { blocks: vec![root] });
+        self.commit_with(commit, vec![draft]).await.map(|_| ())
     }
 
     /// Does something that records the workspace's tree in the same commit: `commit` gets the tree, and none when there is
@@ -170,7 +186,7 @@ impl Writer {
         let taking = self.taking(options, known).await;
         for _ in 0..ROUNDS {
             let taken = match &taking {
-                Ok(taking) => self.take(taking).await.ok(),
+                Ok(taking) => self.take(taking).await.ok().map(|(taken, _)| taken),
                 Err(_) => None,
             };
             match commit(taken.as_ref()).await {
@@ -182,33 +198,43 @@ impl Writer {
     }
 
     /// Makes a snapshot, and what is to be committed of it. Until that is, the tree does not exist.
-    async fn take(&self, taking: &Taking) -> Result<Taken> {
-        let Taking { workspace, base, known, .. } = taking;
+    async fn take(&self, taking: &Taking) -> Result<(Taken, Scanned)> {
+        let Taking { workspace, base, .. } = taking;
         let store = self.core().blocks();
         let mut scan = self.core().scan_options(workspace.id, &workspace.directory)?;
         scan.observer = taking.observer.clone();
         let owner = self.client.subject.pseudonym;
         let snapshot = snapshot(&store, &workspace.directory, &SnapshotOptions { owner, base: *base, scan })?;
-        let journal = JournalId(workspace.id.0);
+        let report = snapshot.scanned.report().clone();
+        let (mut commit, draft) = self.entries_of(taking, snapshot.root, &report, snapshot.new_bytes).await?;
+        snapshot.parts.add_to(&mut commit);
+        let unchanged = *base == Some(snapshot.root);
+        let taken = Taken { commit, draft, root: snapshot.root, report, new_bytes: snapshot.new_bytes, unchanged };
+        Ok((taken, snapshot.scanned))
+    }
+
+    /// The entries that name a tree: the branch's, and in the commit that of the workspace's own journal.
+    async fn entries_of(
+        &self,
+        taking: &Taking,
+        root: BlockId,
+        report: &ScanReport,
+        new_bytes: u64,
+    ) -> Result<(Commit, Draft)> {
+        let journal = JournalId(taking.workspace.id.0);
         let recorded = TreeRecorded {
-            root: snapshot.root,
-            workspace: workspace.id,
+            root,
+            workspace: taking.workspace.id,
             label: taking.label.clone(),
-            report: report_value(snapshot.scanned.report(), snapshot.new_bytes),
+            report: report_value(report, new_bytes),
             environment: taking.environment.clone(),
             workspace_head: Some(self.core().journal(journal).await?.head),
         };
-        let interval =
-            WorkspaceInterval { session: self.session, branch: self.branch, root: snapshot.root, known: *known };
+        let interval = WorkspaceInterval { session: self.session, branch: self.branch, root, known: taking.known };
         let interval = self.core().draft(EntryKind::WORKSPACE_INTERVAL, &interval, Projection::default())?;
-        let author = self.client.author(self.epoch);
-        let interval = self.core().seal(journal, &author, interval)?;
-        let mut commit = Commit { appends: vec![Append { journal, entries: vec![interval] }], ..Commit::default() };
-        let report = snapshot.scanned.report().clone();
-        snapshot.parts.add_to(&mut commit);
-        let draft = self.core().draft(EntryKind::TREE, &recorded, views::tree(&recorded))?;
-        let unchanged = *base == Some(snapshot.root);
-        Ok(Taken { commit, draft, root: snapshot.root, report, new_bytes: snapshot.new_bytes, unchanged })
+        let interval = self.core().seal(journal, &self.client.author(self.epoch), interval)?;
+        let commit = Commit { appends: vec![Append { journal, entries: vec![interval] }], ..Commit::default() };
+        Ok((commit, self.core().draft(EntryKind::TREE, &recorded, views::tree(&recorded))?))
     }
 }
 

@@ -9,7 +9,7 @@ use samite_model::recovery::Workspace;
 use samite_model::step::{Effect, Evidence, Verdict};
 use samite_model::tree::{Change, Listing, TreePath, diff};
 use samite_model::{BlockId, Error, Position, Result};
-use samite_workspace::{RestoreOptions, Tree, apply_restore, materialise, plan_restore, scan};
+use samite_workspace::{RestoreOptions, Tree, apply_restore, materialise, plan_restore_seen, scan};
 use std::collections::BTreeSet;
 
 /// Changes up to so long after the last sign of life are the step's, in nanoseconds: it is renewed twice a second.
@@ -114,7 +114,7 @@ impl Writer {
         }
         let label = Some(format!("before putting back step {}", step.started.key));
         let options_of_safety = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
-        let safety = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
+        let (safety, scanned) = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
         options.base = Some(safety.root);
         options.within = paths(within)?;
         if let Some(assessed) = self.take_assessed(step.id) {
@@ -129,7 +129,7 @@ impl Writer {
                 .hint("recover again: it looks at the workspace again"));
             }
         }
-        let planned = plan_restore(&store, &workspace.directory, &options)?;
+        let planned = plan_restore_seen(&store, (scanned, safety.root), &options)?;
         let paths: Vec<String> = planned.plan.actions.iter().map(|action| action.path().to_string()).collect();
         let report = apply_restore(&store, &workspace.directory, planned, &options)?;
         if !report.is_complete() {

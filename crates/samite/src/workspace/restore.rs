@@ -12,7 +12,10 @@ use samite_host::files;
 use samite_model::step::Effect;
 use samite_model::tree::TreePath;
 use samite_model::{BlockId, BranchId, Error, JournalId, Observer, Position, Result, SessionId};
-use samite_workspace::{PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore};
+use samite_workspace::{
+    PlannedRestore, RestoreOptions, RestoreReport, ScanReport, Scanned, apply_restore, materialise, plan_restore,
+    plan_restore_seen,
+};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -199,7 +202,7 @@ impl Writer {
     async fn restore(&self, from: Position, target: BlockId, request: &RestoreRequest) -> Result<Restored> {
         let workspace = self.workspace().await?.ok_or_else(|| no_workspace(self.branch))?;
         let input = self.client.restore_input(self.session, self.branch, &workspace, target, request).await?;
-        let safety = self.safety_snapshot(&input).await?;
+        let (safety, scanned) = self.safety_snapshot(&input).await?;
         let step = NewStep { tree: Some(safety.root), ..input.step()? };
         let handle = match self.begin(&step).await? {
             Begin::Run(handle) => handle,
@@ -209,15 +212,15 @@ impl Writer {
             }
         };
         samite_host::kill_point("restore.begun");
-        let report = self.apply(&workspace, &input)?;
+        let (report, outcome) = self.apply(&workspace, &input, Some((scanned, safety.root)))?;
         samite_host::kill_point("restore.before_outcome");
         self.finish(&handle, &Completion::completed(crate::core::to_value(&report)?)).await?;
-        self.after_restore(&input).await;
+        self.after_restore(&input, outcome.as_ref()).await;
         Ok(Restored { directory: workspace.directory, target, from, safety: Some(safety.position), report })
     }
 
     /// Keeps what is there before a restore. The directory is still known to hold only what it was.
-    async fn safety_snapshot(&self, input: &RestoreInput) -> Result<Checkpoint> {
+    async fn safety_snapshot(&self, input: &RestoreInput) -> Result<(Checkpoint, Scanned)> {
         let label = Some("before a restore".to_owned());
         let observer = input.observer.clone();
         self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, input.base).await
@@ -225,14 +228,27 @@ impl Writer {
 
     /// Records what is there after a restore. What it kept is not known to be of the session's doing. The restore is done
     /// and recorded by then, and one that is cut off here is as good: the next keeps what it cannot tell.
-    async fn after_restore(&self, input: &RestoreInput) {
-        let label = Some("after a restore".to_owned());
+    /// `outcome` is what is there now, where that is the target and nothing else: it is then not looked at once more.
+    async fn after_restore(&self, input: &RestoreInput, outcome: Option<&ScanReport>) {
+        let label = "after a restore".to_owned();
         let known = input.within.is_empty().then_some(input.target);
-        let observer = input.observer.clone();
-        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, known).await.ok();
+        if let Some(report) = outcome
+            && self.record_tree(label.clone(), input.target, known, report).await.is_ok()
+        {
+            return;
+        }
+        let options = CheckpointOptions { label: Some(label), no_environment: true, observer: input.observer.clone() };
+        self.checkpoint_knowing(options, known).await.ok();
     }
 
-    fn apply(&self, workspace: &super::WorkspaceInfo, input: &RestoreInput) -> Result<RestoreReport> {
+    /// Puts the directory to the target; `seen` is what a snapshot of it just found, and its tree. Also returns what is there then,
+    /// where that is known without looking.
+    fn apply(
+        &self,
+        workspace: &super::WorkspaceInfo,
+        input: &RestoreInput,
+        seen: Option<(Scanned, BlockId)>,
+    ) -> Result<(RestoreReport, Option<ScanReport>)> {
         let operation: samite_model::EntryId = input.operation.parse()?;
         let mut options = RestoreOptions::new(operation.0, self.client.subject.pseudonym, input.base, input.target);
         options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
@@ -241,8 +257,14 @@ impl Writer {
         options.others = input.others.iter().map(|path| path_of_hex(path)).collect::<Result<_>>()?;
         options.force = input.force;
         let store = self.core().blocks();
-        let planned = plan_restore(&store, &workspace.directory, &options)?;
-        apply_restore(&store, &workspace.directory, planned, &options)
+        let planned = match seen {
+            Some(seen) => plan_restore_seen(&store, seen, &options)?,
+            None => plan_restore(&store, &workspace.directory, &options)?,
+        };
+        let outcome = planned.outcome().cloned();
+        let report = apply_restore(&store, &workspace.directory, planned, &options)?;
+        let outcome = outcome.filter(|_| report.is_complete());
+        Ok((report, outcome))
     }
 
     /// Rolls a restore that was begun forward, and records that: what is equal to its target is done, what is as before
@@ -256,17 +278,19 @@ impl Writer {
         })?;
         let workspace = self.workspace().await?.ok_or_else(|| no_workspace(self.branch))?;
         let mut safety = None;
-        let report = if files::exists(&workspace.directory)? {
+        let (report, outcome) = if files::exists(&workspace.directory)? {
+            let mut seen = None;
             if doubt.step.started.tree.is_none() {
-                safety = Some(self.safety_snapshot(&input).await?.position);
+                let (taken, found) = self.safety_snapshot(&input).await?;
+                (safety, seen) = (Some(taken.position), Some((found, taken.root)));
             }
             samite_host::kill_point("restore.resumed");
-            self.apply(&workspace, &input)?
+            self.apply(&workspace, &input, seen)?
         } else {
             let operation: samite_model::EntryId = input.operation.parse()?;
             let mut options = RestoreOptions::new(operation.0, self.client.subject.pseudonym, None, input.target);
             options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
-            materialise(&self.core().blocks(), &workspace.directory, &options)?
+            (materialise(&self.core().blocks(), &workspace.directory, &options)?, None)
         };
         let resolution = Resolution {
             what: Settled::Happened(crate::core::to_value(&report)?),
@@ -275,7 +299,7 @@ impl Writer {
             note: None,
         };
         let position = self.resolve(doubt.step.id, &resolution).await?;
-        self.after_restore(&input).await;
+        self.after_restore(&input, outcome.as_ref()).await;
         Ok((resolution, position, report, safety))
     }
 }

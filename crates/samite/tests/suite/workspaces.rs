@@ -49,6 +49,82 @@ fn a_rewind_puts_files_back_and_keeps_what_a_person_changed() {
     });
 }
 
+type Change = fn(&Path);
+
+#[test]
+fn what_a_rewind_records_of_its_end_is_what_is_there() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = attached(&client, &work).await;
+        fs::create_dir_all(work.join("d/deep")).unwrap();
+        fs::write(work.join("d/deep/a"), "one").unwrap();
+        fs::write(work.join("d/id_rsa"), "a secret").unwrap();
+        fs::write(work.join("linked"), "one").unwrap();
+        fs::hard_link(work.join("linked"), work.join("d/linked")).unwrap();
+        fs::hard_link(work.join("linked"), work.join("d/deep/linked")).unwrap();
+        let first = take(&client, session).await;
+        let changes: [(&str, Change); 7] = [
+            ("a file deep down", |work| fs::write(work.join("d/deep/a"), "two").unwrap()),
+            ("a directory goes", |work| fs::remove_dir_all(work.join("d/deep")).unwrap()),
+            ("a directory comes", |work| {
+                fs::create_dir_all(work.join("x/y")).unwrap();
+                fs::write(work.join("x/y/z"), "new").unwrap();
+            }),
+            ("one of three names goes", |work| fs::remove_file(work.join("d/linked")).unwrap()),
+            ("a linked file changes", |work| fs::write(work.join("linked"), "two").unwrap()),
+            ("a secret goes", |work| fs::remove_file(work.join("d/id_rsa")).unwrap()),
+            ("a file becomes a directory", |work| {
+                fs::remove_file(work.join("d/deep/a")).unwrap();
+                fs::create_dir(work.join("d/deep/a")).unwrap();
+            }),
+        ];
+        for (what, change) in changes {
+            change(&work);
+            take(&client, session).await;
+            let options = ForkOptions { seq: Some(first.position.seq), ..ForkOptions::default() };
+            let rewound = client.rewind(session, options, WriterOptions::default(), &RestoreRequest::default()).await;
+            assert!(rewound.unwrap().1.unwrap().report.is_complete(), "{what}");
+            let head = client.head(session, client.current_branch(session).await.unwrap()).await.unwrap();
+            let recorded = client.tree_at(head).await.unwrap().unwrap().tree;
+            assert_eq!(recorded.root, first.root, "{what}");
+            let looked = take(&client, session).await;
+            assert!(looked.unchanged, "{what}");
+            for (name, count) in [("files", looked.report.files), ("bytes", looked.report.bytes)] {
+                assert_eq!(recorded.report[name], count, "{what}: {name}");
+            }
+            assert_eq!(recorded.report["directories"], looked.report.directories, "{what}");
+            assert_eq!(recorded.report["secrets"], serde_json::json!(["d/id_rsa"]), "{what}");
+        }
+    });
+}
+
+#[test]
+fn a_rewind_to_other_rules_records_what_they_no_longer_exclude() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = attached(&client, &work).await;
+        fs::write(work.join("a"), "one").unwrap();
+        let first = take(&client, session).await;
+        fs::write(work.join(".samiteignore"), "built\n").unwrap();
+        fs::write(work.join("built"), "by a person").unwrap();
+        take(&client, session).await;
+        let options = ForkOptions { seq: Some(first.position.seq), ..ForkOptions::default() };
+        let rewound = client.rewind(session, options, WriterOptions::default(), &RestoreRequest::default()).await;
+        rewound.unwrap().1.unwrap();
+        assert_eq!(read(&work.join("built")).as_deref(), Some("by a person"));
+        assert!(!work.join(".samiteignore").exists());
+        assert!(take(&client, session).await.unchanged);
+        let head = client.head(session, client.current_branch(session).await.unwrap()).await.unwrap();
+        let mut out = Vec::new();
+        client.cat(head, "built", &mut out).await.unwrap();
+        assert_eq!(out, b"by a person");
+    });
+}
+
 fn git(work: &Path, arguments: &[&str]) -> String {
     let mut git = std::process::Command::new("git");
     git.args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-C"]).arg(work).args(arguments);
