@@ -108,5 +108,8 @@ fn usage(error: &clap::Error) -> ExitCode {
     } else if error.print().is_err() {
         return ExitCode::from(141);
     }
-    ExitCode::from(if asked { 0 } else { 2 })
+    // An agent whose hook ends with 2 takes that for a refusal of its call.
+    let is_hook = std::env::args_os().skip(1).find(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    let status = if is_hook.is_some_and(|first| first == "hook") { 1 } else { 2 };
+    ExitCode::from(if asked { 0 } else { status })
 }

@@ -45,6 +45,11 @@ impl Surface {
         Self { printer: Printer::new(global.json), global }
     }
 
+    /// The same for another thread.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(self.global.clone())
+    }
+
     /// The store's directory.
     ///
     /// # Errors
@@ -167,6 +172,14 @@ fn base() -> Result<impl BaseStrategy> {
     })
 }
 
+/// Where this user's settings of samite are.
+///
+/// # Errors
+/// `invalid` when the user has no home directory.
+pub(crate) fn configuration() -> Result<PathBuf> {
+    Ok(base()?.config_dir().join("samite"))
+}
+
 /// Where the master key is: a command, the environment, or a file outside the store.
 fn master() -> Result<Arc<dyn Master>> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -205,7 +218,7 @@ pub(crate) fn master_file() -> Result<Option<PathBuf>> {
 pub(crate) fn file_master() -> Result<FileMaster> {
     let path = match std::env::var_os("SAMITE_MASTER_FILE").filter(|value| !value.is_empty()) {
         Some(path) => PathBuf::from(path),
-        None => base()?.config_dir().join("samite").join("master.key"),
+        None => configuration()?.join("master.key"),
     };
     Ok(FileMaster::new(path, Arc::new(SystemRandomness::new())))
 }

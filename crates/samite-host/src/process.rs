@@ -106,6 +106,43 @@ impl Identity {
     }
 }
 
+/// Shells and programs that only start another: a command that a program asks for often runs below one of them.
+const STARTERS: [&[u8]; 11] =
+    [b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash", b"mksh", b"busybox", b"env", b"timeout", b"setsid"];
+
+/// How many parents are followed.
+const PARENTS: usize = 16;
+
+/// The program that had this process started: the nearest of its parents that is no shell and does not only start another.
+/// None when that cannot be told, or is the first process of the machine or container.
+pub fn starter() -> Option<Identity> {
+    let mut pid = std::process::id();
+    for _ in 0..PARENTS {
+        pid = parse_parent(&files::read(&PathBuf::from(format!("/proc/{pid}/stat"))).ok()?)?;
+        if pid <= 1 {
+            return None;
+        }
+        let text = files::read(&PathBuf::from(format!("/proc/{pid}/stat"))).ok()?;
+        if !parse_name(&text).is_some_and(|name| STARTERS.contains(&name)) {
+            return of(pid).ok();
+        }
+    }
+    None
+}
+
+/// The name of the command, in parentheses.
+fn parse_name(text: &[u8]) -> Option<&[u8]> {
+    let start = text.iter().position(|byte| *byte == b'(')?;
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    text.get(start + 1..end)
+}
+
+/// The number of the parent (field 4).
+fn parse_parent(text: &[u8]) -> Option<u32> {
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// State and start time of a process, if it exists.
 fn stat(pid: u32) -> Result<Option<(u8, u64)>> {
     let path = PathBuf::from(format!("/proc/{pid}/stat"));
@@ -161,6 +198,7 @@ mod tests {
         let text =
             b"42 (a) b (c) S 1 42 42 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 987654 1000 200 18446744073709551615";
         assert_eq!(parse_stat(text), Some((b'S', 987_654)));
+        assert_eq!((parse_name(text), parse_parent(text)), (Some(&b"a) b (c"[..]), Some(1)));
         assert_eq!(parse_stat(b"42 (torn"), None);
         assert_eq!(parse_stat(b"42 (torn) S 1 2"), None);
     }
@@ -184,6 +222,15 @@ mod tests {
         assert_eq!(elsewhere.liveness(), Liveness::Unknown);
         let before = Identity { boot_id: [0; 16], ..me };
         assert_eq!(before.liveness(), Liveness::OtherBoot);
+    }
+
+    #[test]
+    fn the_starter_is_a_living_process_that_is_no_shell() {
+        // Whoever runs the tests; in a container that may be its first process, and then there is none to tell.
+        if let Some(starter) = starter() {
+            assert_eq!(starter.liveness(), Liveness::Alive);
+            assert_ne!(starter.pid, std::process::id());
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod core;
 pub mod embedded;
 pub mod fingerprint;
 mod gc;
+pub mod hook;
 pub mod import;
 mod log;
 pub mod payload;

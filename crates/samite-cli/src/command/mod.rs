@@ -8,6 +8,7 @@ mod completions;
 mod diff;
 mod fork;
 mod gc;
+mod hook;
 mod import;
 mod key;
 mod read;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     Key(key::Key),
     #[command(subcommand)]
     Import(import::Import),
+    Hook(hook::Hook),
     Tour(Tour),
     Completions(completions::Completions),
     #[command(name = "__agent", hide = true)]
@@ -79,6 +81,7 @@ impl Command {
             Self::Backup(command) => command.run(surface).await,
             Self::Key(command) => command.run(surface),
             Self::Import(command) => command.run(surface).await,
+            Self::Hook(command) => command.run(surface).await,
             Self::Tour(command) => command.run(surface),
             Self::Completions(command) => command.run(surface),
             Self::Agent(command) => command.run(surface),

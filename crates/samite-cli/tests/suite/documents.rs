@@ -57,7 +57,9 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() && !path.ends_with("tests") {
             sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.to_string_lossy().ends_with("tests.rs")
+        {
             found.push(path);
         }
     }

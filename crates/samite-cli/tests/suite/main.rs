@@ -14,6 +14,7 @@ mod deaths;
 mod documents;
 mod errors;
 mod help;
+mod hooks;
 mod interrupts;
 mod journals;
 #[path = "../../../samite/tests/suite/mount.rs"]

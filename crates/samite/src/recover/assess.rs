@@ -88,6 +88,11 @@ pub(crate) fn own_process_value() -> Result<Value> {
     StepProcess { supervised: None, life: None, runner }.value()
 }
 
+/// The processes of a step that another process carries out.
+pub(crate) fn runner_value(runner: &Identity) -> Result<Value> {
+    StepProcess { supervised: None, life: None, runner: Some(HEXLOWER.encode(&runner.encode())) }.value()
+}
+
 /// The processes of a step, as its start records them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StepProcess {

@@ -6,7 +6,7 @@ mod report;
 mod settle;
 
 pub use assess::Assessment;
-pub(crate) use assess::{Runner, forget_life, own_process_value, process_value, runner};
+pub(crate) use assess::{Runner, forget_life, own_process_value, process_value, runner, runner_value};
 pub use lost::{Fate, LostProcess, Part};
 pub use report::{Drift, RecoverOptions, RecoveredStep, Recovery, WorkspaceReport};
 pub use settle::Settlement;

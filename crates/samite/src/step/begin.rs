@@ -29,6 +29,16 @@ struct Plan<'a> {
     again: bool,
     /// Whether it is another act than those that were settled in the absence of their callers.
     anyway: bool,
+    /// Whether somebody else runs it, whatever is said here: doubt about other steps stands in nothing's way.
+    observed: bool,
+}
+
+/// How a step begins.
+#[derive(Clone, Copy, Default)]
+struct How {
+    again: bool,
+    anyway: bool,
+    observed: bool,
 }
 
 /// What stands in the way of a step that is about to start.
@@ -64,7 +74,7 @@ impl Writer {
     /// `conflict` (`step_mismatch`) when the key was used for another tool or input; `fenced` when another writer took
     /// over; `invalid` for bad names or an observable step without a probe.
     pub async fn begin(&self, new: &NewStep) -> Result<Begin> {
-        self.begin_after(None, new, (false, false)).await
+        self.begin_after(None, new, How::default()).await
     }
 
     /// As [`Writer::begin`], but a step that failed for good is run again, as its next attempt and with the idempotency key
@@ -73,13 +83,22 @@ impl Writer {
     /// # Errors
     /// As [`Writer::begin`].
     pub async fn begin_again(&self, new: &NewStep) -> Result<Begin> {
-        self.begin_after(None, new, (true, false)).await
+        self.begin_after(None, new, How { again: true, ..How::default() }).await
     }
 
     /// As [`Writer::begin`], or as [`Writer::begin_again`] with `again`; `anyway` says that it is another act than what was
     /// settled in the absence of its caller.
     pub(crate) async fn begin_as(&self, new: &NewStep, again: bool, anyway: bool) -> Result<Begin> {
-        self.begin_after(None, new, (again, anyway)).await
+        self.begin_after(None, new, How { again, anyway, observed: false }).await
+    }
+
+    /// Records that a step starts which somebody else runs, whatever is answered here: doubt about other steps does not
+    /// stand in its way. Otherwise as [`Writer::begin`].
+    ///
+    /// # Errors
+    /// As [`Writer::begin`].
+    pub(crate) async fn begin_observed(&self, new: &NewStep) -> Result<Begin> {
+        self.begin_after(None, new, How { observed: true, ..How::default() }).await
     }
 
     /// Records a step's outcome and begins the next in one commit: one sync for both.
@@ -87,15 +106,10 @@ impl Writer {
     /// # Errors
     /// As [`Writer::finish`] and [`Writer::begin`]; when the second cannot run, the first is recorded all the same.
     pub async fn complete_and_begin(&self, done: &StepHandle, completion: &Completion, new: &NewStep) -> Result<Begin> {
-        self.begin_after(Some((done, completion)), new, (false, false)).await
+        self.begin_after(Some((done, completion)), new, How::default()).await
     }
 
-    async fn begin_after(
-        &self,
-        before: Option<(&StepHandle, &Completion)>,
-        new: &NewStep,
-        (again, anyway): (bool, bool),
-    ) -> Result<Begin> {
+    async fn begin_after(&self, before: Option<(&StepHandle, &Completion)>, new: &NewStep, how: How) -> Result<Begin> {
         if let Err(error) = new.check() {
             return Err(self.after_recording(before, error).await);
         }
@@ -107,7 +121,8 @@ impl Writer {
             Some(id) => id,
             None => self.core().entry_id()?,
         };
-        let plan = Plan { new, id, hashes, keys, again, anyway };
+        let How { again, anyway, observed } = how;
+        let plan = Plan { new, id, hashes, keys, again, anyway, observed };
         let begun = self.begin_planned(&plan, &started, before).await;
         match &begun {
             Ok(Begin::Run(_)) if anyway => {
@@ -220,7 +235,7 @@ impl Writer {
                 let handle = self.handle(plan, step.start, step.attempt).await?;
                 return Ok(Some(Blocked::Answer(Begin::Run(handle))));
             }
-            if !same_key && !step.blocks(&plan.hashes) {
+            if !same_key && (plan.observed || !step.blocks(&plan.hashes)) {
                 continue;
             }
             let standing = self.standing(step).await?;
@@ -258,7 +273,9 @@ impl Writer {
             })));
         }
         let may_be = |step: &&OpenStep| !plan.keys.contains(&step.key) && step.blocks(&plan.hashes);
-        let Some(step) = steps.unseen.iter().filter(|_| !plan.anyway).find(may_be) else { return Ok(None) };
+        let Some(step) = steps.unseen.iter().filter(|_| !plan.anyway && !plan.observed).find(may_be) else {
+            return Ok(None);
+        };
         let own = match own {
             Some(own) => own,
             None => self.own(plan).await?,

@@ -8,7 +8,7 @@ use crate::payload::{TreeRecorded, WorkspaceInterval};
 use crate::views::{self, Projection, row};
 use crate::writer::{Writer, WriterOptions, is_collected};
 use samite_ledger::{Append, Commit, Guard, RowQuery};
-use samite_model::{BlockId, BranchId, EntryKind, Error, JournalId, Observer, Position, Result, SessionId};
+use samite_model::{BlockId, BranchId, EntryKind, Error, FamilyId, JournalId, Observer, Position, Result, SessionId};
 use samite_workspace::{ScanReport, Scanned, SnapshotOptions, snapshot};
 use serde_json::{Value, json};
 
@@ -146,7 +146,36 @@ impl Writer {
             serde_json::to_value(now).ok()
         };
         let base = last.map(|last| last.tree.root);
-        Ok(Taking { workspace, base, known, label: options.label, environment, observer: options.observer })
+        let (label, observer) = (options.label, options.observer);
+        Ok(Taking { workspace, base, known, others: false, label, environment, observer })
+    }
+
+    /// The workspace's tree as it is now, recorded where it is not the last one; none without a workspace. `others` says that
+    /// what changed since the last tree is somebody else's work: going back keeps it.
+    ///
+    /// # Errors
+    /// As [`Writer::checkpoint`].
+    pub(crate) async fn tree_now(&self, label: &str, others: bool) -> Result<Option<BlockId>> {
+        let options =
+            CheckpointOptions { label: Some(label.to_owned()), no_environment: true, ..CheckpointOptions::default() };
+        let taking = match self.taking(options, None).await {
+            Ok(taking) => Taking { others, ..taking },
+            Err(error) if error.code() == "no_workspace" => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut round = 0;
+        loop {
+            round += 1;
+            let (taken, _) = self.take(&taking).await?;
+            if taken.unchanged {
+                return Ok(Some(taken.root));
+            }
+            let root = taken.root;
+            match self.commit_with(taken.commit, vec![taken.draft]).await {
+                Err(error) if is_collected(&error) && round < ROUNDS => {}
+                other => return other.map(|_| Some(root)),
+            }
+        }
     }
 
     /// Makes a snapshot and commits it. What it found may be collected in between, and then nothing was committed.
@@ -230,10 +259,22 @@ impl Writer {
             environment: taking.environment.clone(),
             workspace_head: Some(self.core().journal(journal).await?.head),
         };
-        let interval = WorkspaceInterval { session: self.session, branch: self.branch, root, known: taking.known };
-        let interval = self.core().draft(EntryKind::WORKSPACE_INTERVAL, &interval, Projection::default())?;
-        let interval = self.core().seal(journal, &self.client.author(self.epoch), interval)?;
-        let commit = Commit { appends: vec![Append { journal, entries: vec![interval] }], ..Commit::default() };
+        let known = taking.known;
+        let mut intervals = vec![WorkspaceInterval { session: self.session, branch: self.branch, root, known }];
+        if let (true, Some(base)) = (taking.others, taking.base) {
+            // A session that has one tree only changed what lies between the tree before and that one. What this session's
+            // own doing left there is the tree before.
+            let (session, branch) = (FamilyId(self.core().random_id()?), JournalId(self.core().random_id()?));
+            intervals.insert(0, WorkspaceInterval { session, branch, root, known: None });
+            intervals.iter_mut().skip(1).for_each(|own| own.known = Some(known.unwrap_or(base)));
+        }
+        let author = self.client.author(self.epoch);
+        let seal = |interval| {
+            let draft = self.core().draft(EntryKind::WORKSPACE_INTERVAL, &interval, Projection::default())?;
+            self.core().seal(journal, &author, draft)
+        };
+        let entries = intervals.into_iter().map(seal).collect::<Result<_>>()?;
+        let commit = Commit { appends: vec![Append { journal, entries }], ..Commit::default() };
         Ok((commit, self.core().draft(EntryKind::TREE, &recorded, views::tree(&recorded))?))
     }
 }
@@ -263,6 +304,8 @@ struct Taking {
     workspace: WorkspaceInfo,
     base: Option<BlockId>,
     known: Option<BlockId>,
+    /// Whether what changed since the last tree is somebody else's work, and none of this session's.
+    others: bool,
     label: Option<String>,
     environment: Option<Value>,
     observer: Observer,

@@ -38,6 +38,28 @@ impl Client {
             .collect()
     }
 
+    /// The session and those that work for it: what a sub-agent does is its parent's doing.
+    pub(super) async fn own_sessions(&self, session: SessionId, recorded: &[Recorded]) -> HashSet<SessionId> {
+        let mut own = HashSet::from([session]);
+        let mut strangers: HashSet<SessionId> = HashSet::new();
+        for one in recorded {
+            let mut line = vec![one.interval.session];
+            while let Some(child) = line.last().copied().filter(|id| !own.contains(id) && !strangers.contains(id)) {
+                let parent = match self.session(child).await {
+                    Ok(info) => info.created.parent.map(|parent| parent.session),
+                    Err(_) => None,
+                };
+                match parent.filter(|parent| !line.contains(parent)) {
+                    Some(parent) => line.push(parent),
+                    None => drop(strangers.insert(child)),
+                }
+            }
+            let is_own = line.last().is_some_and(|id| own.contains(id));
+            if is_own { own.extend(line) } else { strangers.extend(line) }
+        }
+        own
+    }
+
     /// Paths that changed since a tree was recorded while another session was at work in the same directory: whose they
     /// are cannot be told.
     pub(super) async fn others_paths(
@@ -51,7 +73,8 @@ impl Client {
             .iter()
             .rposition(|one| one.interval.root == since && one.interval.session == session)
             .unwrap_or_default();
-        let contested = self.contested(session, &recorded, start).await?;
+        let own = self.own_sessions(session, &recorded).await;
+        let contested = self.contested(&own, &recorded, start).await?;
         let places = self.core.0.blocks.find_blocks(recorded.iter().map(|one| one.interval.root).collect()).await?;
         let store = self.core.blocks();
         let owner = self.subject.pseudonym;
@@ -75,16 +98,17 @@ impl Client {
     }
 
     /// Between which trees and those after them another session was at work.
-    async fn contested(&self, session: SessionId, recorded: &[Recorded], start: usize) -> Result<Vec<bool>> {
-        let mut contested: Vec<bool> = recorded.iter().skip(1).map(|after| after.interval.session != session).collect();
+    async fn contested(&self, own: &HashSet<SessionId>, recorded: &[Recorded], start: usize) -> Result<Vec<bool>> {
+        let is_others = |one: &Recorded| !own.contains(&one.interval.session);
+        let mut contested: Vec<bool> = recorded.iter().skip(1).map(is_others).collect();
         let mut last: HashMap<SessionId, usize> = HashMap::new();
-        for (at, one) in recorded.iter().enumerate().filter(|(_, one)| one.interval.session != session) {
+        for (at, one) in recorded.iter().enumerate().filter(|(_, one)| is_others(one)) {
             if let Some(before) = last.insert(one.interval.session, at) {
                 contested.iter_mut().take(at).skip(before).for_each(|window| *window = true);
             }
         }
         let others: HashSet<BranchId> =
-            recorded.iter().filter(|one| one.interval.session != session).map(|one| one.interval.branch).collect();
+            recorded.iter().filter(|one| is_others(one)).map(|one| one.interval.branch).collect();
         for branch in others {
             for (from, until) in self.step_spans(branch, recorded, start).await? {
                 for (window, before) in contested.iter_mut().zip(recorded).skip(from) {

@@ -119,7 +119,8 @@ impl Client {
         workspace: &WorkspaceInfo,
     ) -> Result<Option<BlockId>> {
         let intervals = self.intervals(JournalId(workspace.id.0)).await?;
-        let known = match intervals.iter().rfind(|one| one.interval.session == session) {
+        let own = self.own_sessions(session, &intervals).await;
+        let known = match intervals.iter().rfind(|one| own.contains(&one.interval.session)) {
             Some(last) => Some(last.interval.known.unwrap_or(last.interval.root)),
             None => self.tree_at(self.head(session, branch).await?).await?.map(|tree| tree.tree.root),
         };

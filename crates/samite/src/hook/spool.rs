@@ -1,0 +1,218 @@
+//! What could not be recorded when it happened, in a small file beside the store, until it can be.
+//!
+//! A line says what happened and why it is not in the log, and holds nothing of what was said or done: it is not sealed.
+
+use super::event::{Ending, Harness, HookEvent, What};
+use samite_host::files::{self, FileLock};
+use samite_model::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// So many lines are kept at most; the file then says how many more there were.
+const LINES: usize = 512;
+
+/// An event that could not be recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unrecorded {
+    /// A random id, so that it is recorded once.
+    pub id: String,
+    /// When, in nanoseconds since 1970.
+    pub time: i64,
+    /// The harness.
+    pub harness: String,
+    /// The harness's session; none when it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The sub-agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The event's name.
+    pub name: String,
+    /// The tool that was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The harness's id of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Whether the call ended, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "ending")]
+    pub ending: Option<Ending>,
+    /// The directory that the agent works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Why it was not recorded: the error's code.
+    pub why: String,
+}
+
+/// An ending as its name.
+mod ending {
+    use super::Ending;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the shape that is asked for")]
+    pub(super) fn serialize<S: Serializer>(ending: &Option<Ending>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(if *ending == Some(Ending::Failed) { "failed" } else { "completed" })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Ending>, D::Error> {
+        let name = String::deserialize(from)?;
+        Ok(Some(if name == "failed" { Ending::Failed } else { Ending::Completed }))
+    }
+}
+
+impl Unrecorded {
+    /// What is kept of an event that could not be recorded because of `why`.
+    pub fn of(event: &HookEvent, id: String, time: i64, why: &Error) -> Self {
+        let (tool, ending) = match &event.what {
+            What::ToolStart(tool) => (Some(tool), None),
+            What::ToolEnd { tool, ending, .. } => (Some(tool), Some(*ending)),
+            _ => (None, None),
+        };
+        Self {
+            id,
+            time,
+            harness: event.harness.name().to_owned(),
+            session: Some(event.session.clone()),
+            agent: event.agent.as_ref().map(|agent| agent.id.clone()),
+            name: event.name.clone(),
+            tool: tool.map(|tool| tool.name.clone()),
+            call: tool.and_then(|tool| tool.id.clone()),
+            ending,
+            directory: event.directory.clone(),
+            why: why.code().to_owned(),
+        }
+    }
+
+    /// What is kept of an event that could not be read at all.
+    pub fn unread(harness: Harness, id: String, time: i64, why: &Error) -> Self {
+        Self {
+            id,
+            time,
+            harness: harness.name().to_owned(),
+            session: None,
+            agent: None,
+            name: String::new(),
+            tool: None,
+            call: None,
+            ending: None,
+            directory: None,
+            why: why.code().to_owned(),
+        }
+    }
+
+    /// The line.
+    pub(super) fn line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The event, as far as it is known.
+    pub(super) fn event(&self) -> Result<HookEvent> {
+        let missing = || Error::invalid("bad_hook_input", "an event that was not recorded names no session");
+        let harness = Harness::from_name(&self.harness).ok_or_else(missing)?;
+        Ok(HookEvent {
+            harness,
+            name: self.name.clone(),
+            session: self.session.clone().ok_or_else(missing)?,
+            agent: self.agent.clone().map(|id| super::event::Agent { id, kind: None }),
+            directory: self.directory.clone(),
+            transcript: None,
+            identity: None,
+            what: What::Other,
+            more: serde_json::Map::new(),
+            raw: Vec::new(),
+        })
+    }
+}
+
+/// The file.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    path: PathBuf,
+}
+
+impl Spool {
+    /// The one beside a store's directory.
+    pub fn beside(store: &Path) -> Self {
+        let mut name = store.file_name().unwrap_or_default().to_os_string();
+        name.push(".unrecorded");
+        Self { path: store.with_file_name(name) }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is one at all: a look that costs next to nothing.
+    pub fn is_there(&self) -> bool {
+        self.path.metadata().is_ok_and(|found| found.len() > 0)
+    }
+
+    /// Adds an event. When this returns, it survives the process, not necessarily the machine.
+    ///
+    /// # Errors
+    /// `unavailable` or `denied` when the file cannot be written.
+    pub fn add(&self, missed: &Unrecorded) -> Result<()> {
+        if let Some(directory) = self.path.parent() {
+            files::create_private_dir(directory)?;
+        }
+        let mut lock = self.lock()?;
+        let mut lines = lock.contents()?;
+        let count = lines.split(|byte| *byte == b'\n').count();
+        if count > LINES {
+            return Err(Error::unavailable(
+                "spool_full",
+                format!("{} has {LINES} events that were not recorded already", self.path.display()),
+            )
+            .hint("mend what the warnings before say; the next event then records them"));
+        }
+        lines.extend_from_slice(missed.line().as_bytes());
+        lines.push(b'\n');
+        lock.set_contents(&lines)
+    }
+
+    /// Waits for others for a second, and no longer: an agent waits.
+    fn lock(&self) -> Result<FileLock> {
+        for _ in 0..100 {
+            if let Some(lock) = FileLock::try_acquire(&self.path)? {
+                return Ok(lock);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        Err(Error::unavailable("file_locked", format!("another process keeps the lock on {}", self.path.display())))
+    }
+
+    /// Hands out what is there, one after the other, and forgets what was recorded. A line that is none is passed over.
+    ///
+    /// # Errors
+    /// As `record`: what it did not record stays.
+    pub async fn drain(&self, record: impl AsyncFn(&Unrecorded) -> Result<()>) -> Result<usize> {
+        // Another hook that is at it does this as well.
+        let Some(mut lock) = FileLock::try_acquire(&self.path)? else { return Ok(0) };
+        let text = String::from_utf8_lossy(&lock.contents()?).into_owned();
+        let mut lines = text.lines();
+        let mut count = 0;
+        while let Some(line) = lines.clone().next() {
+            if let Ok(missed) = serde_json::from_str::<Unrecorded>(line) {
+                match record(&missed).await {
+                    Ok(()) => count += 1,
+                    // It names no session, or one that cannot be: it never will be recorded.
+                    Err(error) if error.code() == "bad_hook_input" => {}
+                    Err(error) => {
+                        let rest: Vec<&str> = lines.collect();
+                        lock.set_contents(rest.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())?;
+                        return Err(error);
+                    }
+                }
+            }
+            lines.next();
+        }
+        samite_host::kill_point("hook.spool_recorded");
+        lock.set_contents(b"")?;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+#[path = "spool_tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+use super::*;
+use futures_lite::future::block_on;
+use std::cell::RefCell;
+
+fn missed(id: &str) -> Unrecorded {
+    let why = Error::unavailable("disk_full", "no room");
+    let mut missed = Unrecorded::unread(Harness::Codex, id.to_owned(), 7, &why);
+    missed.session = Some("s".to_owned());
+    missed
+}
+
+#[test]
+fn what_is_noted_comes_back_once_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::beside(&folder.path().join("store"));
+    assert_eq!(spool.path(), folder.path().join("store.unrecorded"));
+    assert!(!spool.is_there());
+    for id in ["a", "b", "c"] {
+        spool.add(&missed(id)).unwrap();
+    }
+    assert!(spool.is_there());
+    assert_eq!(files::mode(spool.path()).unwrap() & 0o777, 0o600);
+    let seen = RefCell::new(Vec::new());
+    let drain = |until: &str| {
+        block_on(spool.drain(async |missed| {
+            if missed.id == until {
+                return Err(Error::unavailable("busy", "not now"));
+            }
+            seen.borrow_mut().push(missed.id.clone());
+            Ok(())
+        }))
+    };
+    assert_eq!(drain("b").unwrap_err().code(), "busy");
+    spool.add(&missed("d")).unwrap();
+    assert_eq!(drain("").unwrap(), 3);
+    assert_eq!(*seen.borrow(), ["a", "b", "c", "d"]);
+    assert!(!spool.is_there());
+}
+
+#[test]
+fn a_torn_line_hides_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::beside(&folder.path().join("store"));
+    spool.add(&missed("a")).unwrap();
+    let mut text = std::fs::read_to_string(spool.path()).unwrap();
+    text.push_str("{\"id\":\"torn\n");
+    std::fs::write(spool.path(), text).unwrap();
+    spool.add(&missed("b")).unwrap();
+    let seen = RefCell::new(Vec::new());
+    let count = block_on(spool.drain(async |missed| {
+        seen.borrow_mut().push(missed.id.clone());
+        Ok(())
+    }));
+    assert_eq!((count.unwrap(), seen.into_inner()), (2, vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[test]
+fn a_note_says_what_happened_and_nothing_of_what_was_said() {
+    let raw = br#"{"hook_event_name":"PostToolUseFailure","session_id":"s","cwd":"/w","tool_name":"Bash",
+        "tool_use_id":"t","tool_input":{"command":"SECRET"},"tool_response":"SECRET"}"#;
+    let event = HookEvent::parse(Harness::ClaudeCode, raw.to_vec()).unwrap();
+    let note = Unrecorded::of(&event, "1".to_owned(), 7, &Error::unavailable("disk_full", "SECRET"));
+    let line = note.line();
+    assert!(!line.contains("SECRET"), "{line}");
+    assert_eq!(serde_json::from_str::<Unrecorded>(&line).unwrap(), note);
+    assert_eq!((note.call.as_deref(), note.ending, note.why.as_str()), (Some("t"), Some(Ending::Failed), "disk_full"));
+}
+
+#[test]
+fn the_file_does_not_grow_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::beside(&folder.path().join("store"));
+    let line = format!("{}\n", missed("a").line());
+    std::fs::write(spool.path(), line.repeat(LINES)).unwrap();
+    assert_eq!(spool.add(&missed("b")).unwrap_err().code(), "spool_full");
+}

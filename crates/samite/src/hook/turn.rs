@@ -1,0 +1,282 @@
+//! Turns and the tool calls in them.
+
+use super::carry_out::{Handled, HookOptions};
+use super::event::{Ending, HookEvent, Tool};
+use super::policy::Policy;
+use super::sessions::name;
+use super::spool::Unrecorded;
+use super::tools::{Judged, Site, judge, tool_name};
+use crate::log::ReadOptions;
+use crate::payload::{StepEnded, StepStarted};
+use crate::recover::runner_value;
+use crate::step::{Begin, Completion, NewStep, StepHandle};
+use crate::views::{OpenStep, row};
+use crate::workspace::CheckpointOptions;
+use crate::writer::Writer;
+use samite_model::step::Effect;
+use samite_model::{EntryKind, Result};
+use serde_json::{Map, Value, json};
+
+/// How many of the last outcomes are looked through for one that came twice.
+const LAST: u64 = 64;
+
+impl Writer {
+    /// What changed since the last tree, while no tool ran, is somebody else's: going back keeps it.
+    pub(super) async fn before_prompt(&self) -> Result<()> {
+        let (_, open) = self.open_steps(false).await?;
+        let nobody_at_work = open.is_empty();
+        self.tree_now("before a prompt", nobody_at_work).await?;
+        samite_host::kill_point("hook.before_prompt");
+        Ok(())
+    }
+
+    /// The agent's last words, and a checkpoint.
+    pub(super) async fn turn_end(&self, event: &HookEvent, words: Option<&str>, handled: &mut Handled) -> Result<()> {
+        let recorded = match words.filter(|words| !words.is_empty()) {
+            Some(words) => {
+                let body = words.as_bytes().to_vec();
+                self.hook_append(event, EntryKind::MESSAGE, body, Some("assistant")).await?
+            }
+            None => self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?,
+        };
+        samite_host::kill_point("hook.turn_said");
+        handled.recorded = recorded;
+        if recorded.is_none() || self.workspace().await?.is_none() {
+            self.tree_now("turn end", false).await?;
+            return Ok(());
+        }
+        let label = Some("turn end".to_owned());
+        let options = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
+        self.checkpoint(options).await?;
+        samite_host::kill_point("hook.turn_ended");
+        Ok(())
+    }
+
+    /// What a call is as a step.
+    async fn step_of(&self, event: &HookEvent, tool: &Tool, options: &HookOptions) -> Result<NewStep> {
+        let policy: &Policy = &options.policy;
+        let workspace = self.workspace().await?;
+        let here = event.directory.clone().unwrap_or_default();
+        let directory = samite_host::files::canonical(&here).unwrap_or(here);
+        let site = Site { workspace: workspace.as_ref().map(|found| found.directory.as_path()), directory: &directory };
+        let mut input = Map::new();
+        input.insert("name".to_owned(), tool.name.clone().into());
+        input.insert("input".to_owned(), tool.input.clone());
+        if !event.more.is_empty() {
+            input.insert("more".to_owned(), Value::Object(event.more.clone()));
+        }
+        let mut step = NewStep::new(key_of(event, tool), name(&tool_name(policy, tool)), Value::Object(input));
+        step.process = options.runner.as_ref().map(runner_value).transpose()?;
+        match judge(policy, tool, &site) {
+            Judged::Idempotent => step.effect = Effect::Idempotent,
+            Judged::Contained(within) => step.effect = Effect::Contained { within },
+            Judged::Push(push) => {
+                if let Some((probe, touched)) = push.probe(&directory) {
+                    step.effect = Effect::Observable { settle_seconds: None };
+                    step.probe = Some(probe);
+                    step.touches = vec![touched];
+                }
+            }
+            Judged::Opaque => {}
+        }
+        Ok(step)
+    }
+
+    /// A tool is about to run: its start is durable before it does.
+    pub(super) async fn tool_start(
+        &self,
+        event: &HookEvent,
+        tool: &Tool,
+        options: &HookOptions,
+        handled: &mut Handled,
+    ) -> Result<()> {
+        let mut step = self.step_of(event, tool, options).await?;
+        if matches!(step.effect, Effect::Contained { .. }) {
+            step.tree = self.tree_now("before a tool", false).await?;
+        }
+        samite_host::kill_point("hook.before_start");
+        let begun = if options.policy.block { self.begin(&step).await } else { self.begin_observed(&step).await };
+        match begun {
+            Ok(Begin::Run(handle)) => {
+                samite_host::kill_point("hook.started");
+                handled.recorded = Some(handle.position);
+            }
+            Ok(Begin::Replay(outcome)) => {
+                if let Some(other) = outcome.not_run {
+                    let start = other.start.seq;
+                    handled.block = Some(format!(
+                        "it may be the same act as a call that was cut off and did happen (seq {start}): look before you \
+                         repeat it"
+                    ));
+                }
+            }
+            Ok(Begin::InDoubt(doubt)) if !doubt.same_key => {
+                let tool = &doubt.step.started.tool;
+                let (session, seq) = (self.session().short(), doubt.step.start.seq);
+                handled.block = Some(format!(
+                    "a call of {tool} was cut off (seq {seq}) and may have happened: `samite recover {session}` settles it"
+                ));
+            }
+            // It came twice.
+            Ok(Begin::Busy(_) | Begin::InDoubt(_)) => {}
+            Err(error) if error.code() == "step_mismatch" => {
+                handled.warnings.push(error.to_string());
+                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// A tool has run: its outcome, with the workspace's tree where it may have changed files.
+    pub(super) async fn tool_end(
+        &self,
+        event: &HookEvent,
+        tool: &Tool,
+        (output, ending): (&Value, Ending),
+        options: &HookOptions,
+        handled: &mut Handled,
+    ) -> Result<()> {
+        let completion = completion(event, output, ending);
+        if let Some((open, started)) = self.open_call(tool).await? {
+            handled.recorded = Some(self.end_step(&open, &started, &completion).await?);
+            return Ok(());
+        }
+        if self.has_ended(event, tool, &completion).await? {
+            return Ok(());
+        }
+        // Its start was not seen, or could not be recorded: both are now, since it did run.
+        let step = self.step_of(event, tool, options).await?;
+        match self.begin_observed(&step).await? {
+            Begin::Run(handle) => {
+                let completion =
+                    Completion { output: with(completion.output, "start_not_seen", true.into()), ..completion };
+                handled.recorded = Some(self.end(&handle, &step.effect, &completion).await?);
+            }
+            _ => {
+                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The open step of a call: by the harness's id for it, or else the oldest with the same name and input.
+    async fn open_call(&self, tool: &Tool) -> Result<Option<(OpenStep, StepStarted)>> {
+        let keys = match &tool.id {
+            Some(id) => self.hashes("step-key", name(id).as_bytes())?,
+            None => Vec::new(),
+        };
+        let (_, open) = self.open_steps(false).await?;
+        let mut open: Vec<&OpenStep> = open.iter().filter(|step| keys.is_empty() || keys.contains(&step.key)).collect();
+        open.sort_by_key(|step| step.start.seq);
+        for step in open {
+            let started: StepStarted = self.core().entry_at(step.start).await?.json()?;
+            let is_it = tool.id.is_some()
+                || (started.input.get("name").and_then(Value::as_str) == Some(&tool.name)
+                    && started.input.get("input") == Some(&tool.input));
+            if is_it {
+                return Ok(Some((step.clone(), started)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a call that is not open has this very outcome: it came twice.
+    async fn has_ended(&self, event: &HookEvent, tool: &Tool, completion: &Completion) -> Result<bool> {
+        if let Some(id) = &tool.id {
+            let keys = self.hashes("step-key", name(id).as_bytes())?;
+            return Ok(self.latest_row(row::STEP, keys).await?.is_some());
+        }
+        let head = self.core().journal(self.branch()).await?.head;
+        let kinds = vec![EntryKind::STEP_COMPLETED, EntryKind::STEP_FAILED];
+        let from = head.saturating_sub(LAST).max(1);
+        let entries = self.read(ReadOptions { from, kinds, ..ReadOptions::default() }).await?.all().await?;
+        let is_it = |output: &Value| {
+            let told = output.get("event").and_then(Value::as_str);
+            *output == completion.output || (told.is_some() && told == event.identity.as_deref())
+        };
+        Ok(entries.iter().any(|entry| entry.json::<StepEnded>().is_ok_and(|ended| is_it(&ended.output))))
+    }
+
+    async fn end_step(
+        &self,
+        open: &OpenStep,
+        started: &StepStarted,
+        completion: &Completion,
+    ) -> Result<samite_model::Position> {
+        let handle = StepHandle {
+            id: open.id,
+            position: open.start,
+            attempt: open.attempt,
+            idempotency_key: started.idempotency_key.clone(),
+            key: started.key.clone(),
+        };
+        self.end(&handle, &started.effect, completion).await
+    }
+
+    async fn end(
+        &self,
+        handle: &StepHandle,
+        effect: &Effect,
+        completion: &Completion,
+    ) -> Result<samite_model::Position> {
+        samite_host::kill_point("hook.before_outcome");
+        let position = if matches!(effect, Effect::Idempotent) {
+            self.finish(handle, completion).await?
+        } else {
+            self.finish_with_tree(handle, completion).await?.position
+        };
+        samite_host::kill_point("hook.ended");
+        Ok(position)
+    }
+
+    /// Ends the step of a call whose outcome could not be recorded when it came: that it ended is known, and what it put
+    /// out is not.
+    pub(super) async fn end_unrecorded(&self, missed: &Unrecorded) -> Result<()> {
+        let (Some(tool), Some(ending)) = (&missed.tool, missed.ending) else { return Ok(()) };
+        let tool = Tool { name: tool.clone(), input: Value::Null, id: missed.call.clone() };
+        if tool.id.is_none() {
+            return Ok(());
+        }
+        if let Some((open, started)) = self.open_call(&tool).await? {
+            let output = json!({ "not_recorded": missed.why });
+            let completion = match ending {
+                Ending::Completed => Completion::completed(output),
+                Ending::Failed => Completion::failed(output, false),
+            };
+            self.end_step(&open, &started, &completion).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The key of a call's step: the harness's id for it, or one that only this very event has.
+fn key_of(event: &HookEvent, tool: &Tool) -> String {
+    match (&tool.id, &event.identity) {
+        (Some(id), _) => name(id),
+        (None, Some(identity)) => format!("call {identity}"),
+        (None, None) => format!("call {}", blake3::hash(&event.raw).to_hex()),
+    }
+}
+
+fn completion(event: &HookEvent, output: &Value, ending: Ending) -> Completion {
+    let mut kept = json!({ "response": output });
+    if !event.more.is_empty() {
+        kept = with(kept, "more", Value::Object(event.more.clone()));
+    }
+    match (&event.identity, ending) {
+        (Some(identity), _) => kept = with(kept, "event", identity.clone().into()),
+        (None, _) => {}
+    }
+    match ending {
+        Ending::Completed => Completion::completed(kept),
+        Ending::Failed => Completion::failed(kept, false),
+    }
+}
+
+fn with(mut value: Value, name: &str, more: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        fields.insert(name.to_owned(), more);
+    }
+    value
+}
