@@ -144,7 +144,7 @@ impl Writer {
     async fn hook(&self, event: &HookEvent, options: &HookOptions, handled: &mut Handled) -> Result<()> {
         match &event.what {
             What::Repetition => return Ok(()),
-            What::SessionStart | What::AgentStart | What::Other => {
+            What::SessionStart | What::AgentStart | What::Other | What::Compaction(Compacting::After(None)) => {
                 handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
             }
             What::SessionEnd => {
@@ -171,9 +171,6 @@ impl Writer {
                 if self.workspace().await?.is_some() {
                     self.checkpoint(options).await?;
                 }
-                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
-            }
-            What::Compaction(Compacting::After(None)) => {
                 handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
             }
             What::Compaction(Compacting::After(Some(summary))) => {

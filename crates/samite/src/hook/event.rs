@@ -1,5 +1,6 @@
 //! What happens in a harness, in words that all of them share.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -54,7 +55,8 @@ pub struct Tool {
 }
 
 /// How a tool call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// It did what it should.
     Completed,

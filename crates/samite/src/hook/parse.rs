@@ -94,12 +94,11 @@ fn claude(name: &str, of_agent: bool, fields: &mut Map<String, Value>) -> What {
         "PreToolUse" => tool_start(fields),
         "PostToolUse" => tool_end(fields, false),
         "PostToolUseFailure" => tool_end(fields, true),
-        "Stop" | "StopFailure" if of_agent => What::AgentEnd(text(fields, "last_assistant_message")),
-        "Stop" | "StopFailure" => What::TurnEnd(text(fields, "last_assistant_message")),
+        "Stop" | "StopFailure" if !of_agent => What::TurnEnd(text(fields, "last_assistant_message")),
+        "Stop" | "StopFailure" | "SubagentStop" if of_agent => What::AgentEnd(text(fields, "last_assistant_message")),
         "PreCompact" => What::Compaction(Compacting::Before),
         "PostCompact" => What::Compaction(Compacting::After(text(fields, "compact_summary"))),
         "SubagentStart" if of_agent => What::AgentStart,
-        "SubagentStop" if of_agent => What::AgentEnd(text(fields, "last_assistant_message")),
         _ => What::Other,
     }
 }

@@ -73,14 +73,8 @@ impl Push {
             (None, Some(source)) => source.clone(),
             (None, None) => branch()?,
         };
-        let remote = match &self.remote {
-            Some(remote) => remote.clone(),
-            None => {
-                let configured =
-                    branch().and_then(|branch| ask(&["config", "--get", &format!("branch.{branch}.remote")]));
-                configured.unwrap_or_else(|| "origin".to_owned())
-            }
-        };
+        let own = || ask(&["config", "--get", &format!("branch.{}.remote", branch()?)]);
+        let remote = self.remote.clone().or_else(own).unwrap_or_else(|| "origin".to_owned());
         let reference = if target.starts_with("refs/") {
             target.clone()
         } else if ask(&["rev-parse", "--quiet", "--verify", &format!("refs/tags/{target}")]).is_some()

@@ -145,9 +145,9 @@ mod tests {
     fn the_root_of_a_repository_is_the_workspace() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
-        std::fs::create_dir_all(top.join("plain/deep")).unwrap();
-        std::fs::create_dir_all(top.join("repo/.git")).unwrap();
-        std::fs::create_dir_all(top.join("repo/src")).unwrap();
+        files::create_private_dir(&top.join("plain/deep")).unwrap();
+        files::create_private_dir(&top.join("repo/.git")).unwrap();
+        files::create_private_dir(&top.join("repo/src")).unwrap();
         assert_eq!(root_of(&top.join("repo/src")).unwrap(), top.join("repo"));
         assert_eq!(root_of(&top.join("plain/deep")).unwrap(), top.join("plain/deep"));
         assert!(root_of(&top.join("gone")).is_err());

@@ -35,29 +35,13 @@ pub struct Unrecorded {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// Whether the call ended, and how.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "ending")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
     /// The directory that the agent works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
     /// Why it was not recorded: the error's code.
     pub why: String,
-}
-
-/// An ending as its name.
-mod ending {
-    use super::Ending;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the shape that is asked for")]
-    pub(super) fn serialize<S: Serializer>(ending: &Option<Ending>, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(if *ending == Some(Ending::Failed) { "failed" } else { "completed" })
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Ending>, D::Error> {
-        let name = String::deserialize(from)?;
-        Ok(Some(if name == "failed" { Ending::Failed } else { Ending::Completed }))
-    }
 }
 
 impl Unrecorded {
@@ -199,8 +183,8 @@ impl Spool {
                     // It names no session, or one that cannot be: it never will be recorded.
                     Err(error) if error.code() == "bad_hook_input" => {}
                     Err(error) => {
-                        let rest: Vec<&str> = lines.collect();
-                        lock.set_contents(rest.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())?;
+                        let rest = lines.flat_map(|line| [line, "\n"]).collect::<String>();
+                        lock.set_contents(rest.as_bytes())?;
                         return Err(error);
                     }
                 }

@@ -42,9 +42,9 @@ fn a_torn_line_hides_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let spool = Spool::beside(&folder.path().join("store"));
     spool.add(&missed("a")).unwrap();
-    let mut text = std::fs::read_to_string(spool.path()).unwrap();
+    let mut text = String::from_utf8(files::read(spool.path()).unwrap()).unwrap();
     text.push_str("{\"id\":\"torn\n");
-    std::fs::write(spool.path(), text).unwrap();
+    files::write_atomic(spool.path(), text.as_bytes(), 0o600).unwrap();
     spool.add(&missed("b")).unwrap();
     let seen = RefCell::new(Vec::new());
     let count = block_on(spool.drain(async |missed| {
@@ -71,6 +71,6 @@ fn the_file_does_not_grow_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let spool = Spool::beside(&folder.path().join("store"));
     let line = format!("{}\n", missed("a").line());
-    std::fs::write(spool.path(), line.repeat(LINES)).unwrap();
+    files::write_atomic(spool.path(), line.repeat(LINES).as_bytes(), 0o600).unwrap();
     assert_eq!(spool.add(&missed("b")).unwrap_err().code(), "spool_full");
 }

@@ -89,7 +89,7 @@ fn a_command_line_is_as_careful_as_its_most_careful_command() {
         ),
     ] {
         for line in lines {
-            let right = if *line == "" { "idempotent" } else { right };
+            let right = if line.is_empty() { "idempotent" } else { right };
             assert_eq!(shell(line), right, "{line}");
         }
     }

@@ -264,9 +264,8 @@ fn completion(event: &HookEvent, output: &Value, ending: Ending) -> Completion {
     if !event.more.is_empty() {
         kept = with(kept, "more", Value::Object(event.more.clone()));
     }
-    match (&event.identity, ending) {
-        (Some(identity), _) => kept = with(kept, "event", identity.clone().into()),
-        (None, _) => {}
+    if let Some(identity) = &event.identity {
+        kept = with(kept, "event", identity.clone().into());
     }
     match ending {
         Ending::Completed => Completion::completed(kept),
