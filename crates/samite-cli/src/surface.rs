@@ -50,6 +50,11 @@ impl Surface {
         Self::new(self.global.clone())
     }
 
+    /// The directory of the store that was named, by option or variable.
+    pub(crate) fn named_store(&self) -> Option<&Path> {
+        self.global.store.as_deref()
+    }
+
     /// The store's directory.
     ///
     /// # Errors

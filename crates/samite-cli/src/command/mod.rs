@@ -10,6 +10,7 @@ mod fork;
 mod gc;
 mod hook;
 mod import;
+mod init;
 mod key;
 mod read;
 mod recover;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Key(key::Key),
     #[command(subcommand)]
     Import(import::Import),
+    Init(init::Init),
     Hook(hook::Hook),
     Tour(Tour),
     Completions(completions::Completions),
@@ -81,6 +83,7 @@ impl Command {
             Self::Backup(command) => command.run(surface).await,
             Self::Key(command) => command.run(surface),
             Self::Import(command) => command.run(surface).await,
+            Self::Init(command) => command.run(surface).await,
             Self::Hook(command) => command.run(surface).await,
             Self::Tour(command) => command.run(surface),
             Self::Completions(command) => command.run(surface),

@@ -282,6 +282,7 @@ fn every_command_answers_as_the_page_says() {
     fs::write(place.path().join("logs/s.jsonl"), format!("{line}\n{{torn\n")).unwrap();
     fs::write(place.path().join("logs/no.jsonl"), "plain words\n").unwrap();
     page.run(&place, &["import", "claude-code", "logs"]);
+    page.run(&place, &["init", "codex", "--dry-run"]);
     let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
     let out = place.run_with_input(&["--json", "hook", "codex"], event.as_bytes()).ok();
     page.answered(&["hook", "codex"], &out);

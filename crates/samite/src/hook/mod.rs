@@ -10,6 +10,7 @@ mod parse;
 pub mod policy;
 mod push;
 mod sessions;
+pub mod setup;
 mod shell;
 mod spool;
 mod tools;
