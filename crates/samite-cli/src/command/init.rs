@@ -26,6 +26,7 @@ const LONGER: u64 = 10;
 /// Without `--project`, the hooks hold for all of your sessions with that agent. With it, they are written for the project
 /// that you are in: to .claude/settings.local.json, .codex/hooks.json or .gemini/settings.json at its root. What the agent's
 /// tools can do to the world is in a policy file that you may edit; it is made when it is not there.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -55,6 +56,7 @@ pub(crate) struct Init {
 }
 
 /// What changed.
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of its own in the answer")]
 #[derive(Serialize)]
 struct Initialised {
     harness: &'static str,

@@ -20,6 +20,7 @@ mod append;
 mod cell;
 mod gc;
 mod hold;
+mod hooks;
 mod http;
 mod mcp;
 mod once;

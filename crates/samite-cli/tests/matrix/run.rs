@@ -4,6 +4,7 @@ use crate::append::Append;
 use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
 use crate::gc::Collect;
 use crate::hold::{Cut, has_points};
+use crate::hooks::Hook;
 use crate::once::Once;
 use crate::outside::{Declared, On, World};
 use crate::place::{Place, WriterIs};
@@ -44,6 +45,7 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     all.extend(kinds.map(|kind| Arc::new(OnTrees(kind)) as Arc<dyn Scenario>));
     all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
     all.push(Arc::new(Rebuild));
+    all.extend(Hook::ALL.map(|hook| Arc::new(hook) as Arc<dyn Scenario>));
     let onces = [
         Once::Recover(world(On::Commit, Declared::Observable)),
         Once::Recover(world(On::Line, Declared::Contained)),

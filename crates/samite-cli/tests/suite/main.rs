@@ -22,6 +22,7 @@ mod mount;
 mod other_steps;
 mod readme;
 mod refusals;
+mod settings_files;
 mod shapes;
 mod steps;
 mod support;

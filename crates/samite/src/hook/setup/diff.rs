@@ -40,7 +40,8 @@ pub fn diff(before: &str, after: &str, name: &str) -> String {
             let (start, end) = (count(from, side), count(to, side));
             format!("{},{}", if end > start { start + 1 } else { start }, end - start)
         };
-        shown.push_str(&format!("@@ -{} +{} @@\n", range(Side::Before), range(Side::After)));
+        let (was, is) = (range(Side::Before), range(Side::After));
+        shown.extend(["@@ -", &was, " +", &is, " @@\n"]);
         for (side, line) in lines.iter().take(to).skip(from) {
             shown.push(match side {
                 Side::Both => ' ',

@@ -115,19 +115,19 @@ fn hook_text(wanted: &Wanted, layout: &Layout, depth: usize) -> String {
         members.push(("name", json!("samite")));
     }
     members.extend([("type", json!("command")), ("command", json!(wanted.command)), ("timeout", json!(timeout))]);
-    let members = members.into_iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-    layout.wrap('{', members, '}', depth)
+    let members: Vec<String> = members.into_iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    layout.wrap('{', &members, '}', depth)
 }
 
 fn group_text(wanted: &Wanted, has_matcher: bool, layout: &Layout, depth: usize) -> String {
     let hook = hook_text(wanted, layout, depth + 2);
-    let hooks = layout.wrap('[', vec![hook], ']', depth + 1);
+    let hooks = layout.wrap('[', &[hook], ']', depth + 1);
     let mut members = Vec::new();
     if has_matcher {
         members.push("\"matcher\": \"*\"".to_owned());
     }
     members.push(format!("\"hooks\": {hooks}"));
-    layout.wrap('{', members, '}', depth)
+    layout.wrap('{', &members, '}', depth)
 }
 
 /// What puts the hook of an event there; none when it is there as it should be.
@@ -156,11 +156,11 @@ fn put(text: &str, root: &Node, wanted: &Wanted, event: &str, has_matcher: bool)
     }
     let list = |depth: usize| {
         let group = group_text(wanted, has_matcher, &layout, depth + 1);
-        format!("\"{event}\": {}", layout.wrap('[', vec![group], ']', depth))
+        format!("\"{event}\": {}", layout.wrap('[', &[group], ']', depth))
     };
     let (object, member): (&Node, &dyn Fn(usize) -> String) = match hooks_of(root)? {
         Some(hooks) => (hooks, &list),
-        None => (root, &|depth: usize| format!("\"hooks\": {}", layout.wrap('{', vec![list(depth + 1)], '}', depth))),
+        None => (root, &|depth: usize| format!("\"hooks\": {}", layout.wrap('{', &[list(depth + 1)], '}', depth))),
     };
     let members = object.members().unwrap_or_default();
     let places: Vec<(usize, usize)> = members.iter().map(|member| (member.start, member.node.span.end)).collect();
@@ -246,7 +246,7 @@ impl Layout {
     }
 
     /// Parts in brackets, which stand `depth` deep.
-    fn wrap(&self, open: char, parts: Vec<String>, close: char, depth: usize) -> String {
+    fn wrap(&self, open: char, parts: &[String], close: char, depth: usize) -> String {
         let inner = self.line(depth + 1);
         let between = if self.unit.is_some() { format!(",{inner}") } else { ", ".to_owned() };
         format!("{open}{inner}{}{}{close}", parts.join(&between), self.line(depth))
@@ -263,7 +263,7 @@ impl Layout {
     ) -> Edit {
         let Some((start, end)) = parts.last() else {
             let depth = self.depth(text, container.span.start);
-            return Edit { at: container.span.clone(), by: self.wrap(open, vec![part(depth + 1)], close, depth) };
+            return Edit { at: container.span.clone(), by: self.wrap(open, &[part(depth + 1)], close, depth) };
         };
         // As the part before it stands: on a line of its own, or beside it.
         let by = match indent(text, *start).filter(|_| self.unit.is_some()) {

@@ -145,7 +145,7 @@ fn a_difference_is_shown_with_what_stands_around_it() {
         diff(before, &before.replace('5', "five\n5½"), "x"),
         "--- x\n+++ x\n@@ -2,7 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n+5½\n 6\n 7\n 8\n"
     );
-    let far: String = (0..40).map(|line| format!("{line}\n")).collect();
+    let far = (0..40).map(|line| line.to_string()).collect::<Vec<_>>().join("\n") + "\n";
     let shown = diff(&far, &far.replace("\n3\n", "\n").replace("\n30\n", "\nthirty\n"), "x");
     assert_eq!(shown.matches("@@ -").count(), 2, "{shown}");
 }
