@@ -3,9 +3,10 @@
 
 use samite_host::files::io_error;
 use samite_model::{Error, Result};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write, stderr, stdin};
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 
 /// Whether there is a person to ask: one who sees standard error and types into standard input.
 pub(crate) fn can_ask() -> bool {
@@ -67,6 +68,23 @@ pub(crate) fn file_or_input(what: &str, path: &Path, limit: u64) -> Result<Vec<u
     }
     let failed = |error| io_error("read", path, error);
     bounded(what, OpenOptions::new().read(true).open(path).map_err(failed)?, limit, failed)
+}
+
+/// Standard input, however long, in a file without a name that goes with its handle, and a path to it.
+///
+/// # Errors
+/// `invalid` (`no_input`) when it is a terminal; `unavailable` when it cannot be read, or kept.
+pub(crate) fn spooled_input(what: &str) -> Result<(PathBuf, File)> {
+    if stdin().is_terminal() {
+        return Err(Error::invalid("no_input", format!("{what} is missing")).hint("pipe it in, or name a file"));
+    }
+    let directory = std::env::temp_dir();
+    let mut file = tempfile::tempfile_in(&directory).map_err(|error| io_error("write in", &directory, error))?;
+    io::copy(&mut stdin().lock(), &mut file).and_then(|_| file.flush()).map_err(|error| {
+        Error::unavailable("input_failed", format!("cannot keep standard input: {error}")).because(error)
+    })?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Ok((path, file))
 }
 
 /// A passphrase: the first line of a file, of `SAMITE_PASSPHRASE`, or of standard input.

@@ -38,6 +38,8 @@ pub enum JournalKind {
     Memory,
     /// A tenant's audit log.
     Audit,
+    /// What was published for an owner: artifacts, and how long they are kept.
+    Artifacts,
 }
 
 impl JournalKind {
@@ -50,6 +52,7 @@ impl JournalKind {
             Self::Workspace => 4,
             Self::Memory => 5,
             Self::Audit => 6,
+            Self::Artifacts => 7,
         }
     }
 
@@ -62,6 +65,7 @@ impl JournalKind {
             4 => Self::Workspace,
             5 => Self::Memory,
             6 => Self::Audit,
+            7 => Self::Artifacts,
             _ => return None,
         })
     }

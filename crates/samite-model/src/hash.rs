@@ -66,6 +66,28 @@ pub fn commitment(salt: &[u8; 32], payload: &[u8]) -> Commitment {
     Commitment(digest(&[COMMITMENT, salt, payload]))
 }
 
+/// A plain SHA-256 of bytes that come in pieces, for people to compare; it stands in sealed payloads only, because a hash
+/// of a short text is that text to whoever guesses it.
+pub struct Sha256(Context);
+
+impl Default for Sha256 {
+    fn default() -> Self {
+        Self(Context::new(&SHA256))
+    }
+}
+
+impl Sha256 {
+    /// Goes on with more bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all bytes, in lower-case hexadecimal digits.
+    pub fn finish(self) -> String {
+        data_encoding::HEXLOWER.encode(self.0.finish().as_ref())
+    }
+}
+
 /// A commitment to a payload that comes in pieces.
 pub struct CommitmentHasher(Context);
 

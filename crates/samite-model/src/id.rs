@@ -88,6 +88,8 @@ ids! {
     EntryId, 16;
     /// A keyed hash of a person's, an agent's or a writer's name: the only form in which a name stands in a header.
     Pseudonym, 16;
+    /// An artifact: one version of something that was published for the user.
+    ArtifactId, 16;
     /// A data key in the keystore.
     KeyId, 8;
     /// A block: a keyed BLAKE3 hash over its type and plaintext (docs/formats.md).

@@ -2,6 +2,7 @@
 //!
 //! Everything above this floor agrees on these types; the bytes they are stored as are in docs/formats.md.
 
+pub mod artifact;
 pub mod envelope;
 mod error;
 pub mod hash;
@@ -19,8 +20,8 @@ pub mod tree;
 pub use error::{Error, ErrorKind, Result};
 pub use header::{HEADER_SIZE, Header};
 pub use id::{
-    BlockId, BranchId, Commitment, EntryId, FamilyId, JournalId, KeyId, Link, PackId, PinId, Position, Pseudonym,
-    SessionId,
+    ArtifactId, BlockId, BranchId, Commitment, EntryId, FamilyId, JournalId, KeyId, Link, PackId, PinId, Position,
+    Pseudonym, SessionId,
 };
 pub use kind::EntryKind;
 pub use principal::{Owner, Principal, Tenant};

@@ -7,6 +7,7 @@
 //! All of it runs in the threads that call it, and in threads that it starts and joins.
 
 mod assemble;
+mod bundle;
 mod cache;
 mod collect;
 mod content;
@@ -22,6 +23,7 @@ mod store;
 mod system;
 mod tree;
 
+pub use bundle::{Bundler, FileSource, FileStamp, Found, Stored, check_patterns, find_files};
 pub use cache::CacheState;
 pub use collect::{
     Beginning, CollectOptions, Collected, OnDamage, Preview, Root, begin_collection, check_blocks, collect, preview,

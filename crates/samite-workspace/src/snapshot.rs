@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 /// So many times a snapshot starts over what a collection took from under it.
-const ROUNDS: u32 = 5;
+pub(crate) const ROUNDS: u32 = 5;
 
 /// What a snapshot is made for.
 #[derive(Clone, Debug)]
@@ -197,13 +197,13 @@ fn is_known(store: &Store, block: BlockId) -> Result<bool> {
 
 /// What of a tree has to be stored.
 #[derive(Default)]
-struct Settled {
+pub(crate) struct Settled {
     /// Blocks of the tree itself that the index does not know.
-    new: HashSet<BlockId>,
+    pub(crate) new: HashSet<BlockId>,
     /// Known blocks that the new ones refer to, and so must stay.
-    known: Vec<BlockId>,
+    pub(crate) known: Vec<BlockId>,
     /// The packs that they are in.
-    packs: HashSet<samite_model::PackId>,
+    pub(crate) packs: HashSet<samite_model::PackId>,
 }
 
 impl Settled {
@@ -217,7 +217,7 @@ impl Settled {
 
 /// Goes down from the root to what is known: a known block was committed with all that it reaches, and a collection
 /// takes a block only with all that reach it. Returns the chunks that are neither known nor written, if any.
-fn settle(
+pub(crate) fn settle(
     store: &Store,
     claimed: &Claimed,
     assembled: &Assembled,
@@ -261,7 +261,7 @@ fn settle(
 }
 
 /// Wants those files read again whose chunks the cache knows and the store no longer has.
-fn read_again(scanned: &mut Scanned, missing: &HashSet<BlockId>) {
+pub(crate) fn read_again(scanned: &mut Scanned, missing: &HashSet<BlockId>) {
     let lost = |segments: &[Segment]| {
         segments.iter().any(|segment| matches!(segment, Segment::Chunk { id, .. } if missing.contains(id)))
     };

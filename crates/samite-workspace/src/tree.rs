@@ -9,6 +9,7 @@ use samite_model::tree::{
 use samite_model::{BlockId, Error, Pseudonym, Result};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
+use std::ops::Range;
 
 /// So many nodes are read at once.
 const BATCH: usize = 256;
@@ -288,6 +289,14 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// `invalid` (`not_a_file`, `unread`); `unavailable` when they cannot be written; as [`Tree::entry`].
     pub fn cat(&self, path: &TreePath, to: &mut dyn Write) -> Result<u64> {
+        self.cat_range(path, 0..u64::MAX, to)
+    }
+
+    /// Writes a range of the bytes of a file, as much of it as there is: only the chunks that it touches are read.
+    ///
+    /// # Errors
+    /// As [`Tree::cat`].
+    pub fn cat_range(&self, path: &TreePath, range: Range<u64>, to: &mut dyn Write) -> Result<u64> {
         let entry = self.entry(path)?;
         let body = match &entry.content {
             Content::File { body, .. } => body,
@@ -303,16 +312,28 @@ impl<'a> Tree<'a> {
         let failed = |source: std::io::Error| {
             Error::unavailable("output_failed", "cannot write the file's bytes").because(source)
         };
+        let mut at = 0_u64;
         for segment in self.segments(body)? {
+            let (begins, ends) = (at, at.saturating_add(segment.length()));
+            at = ends;
+            let (from, until) = (range.start.max(begins), range.end.min(ends));
+            if from >= until {
+                continue;
+            }
             match segment {
                 Segment::Chunk { id, .. } => {
-                    to.write_all(&self.store.read_block(CHUNKS, id)?).map_err(failed)?;
+                    let bytes = self.store.read_block(CHUNKS, id)?;
+                    let place = |at: u64| usize::try_from(at - begins).unwrap_or(usize::MAX);
+                    let short = || Error::corrupt("bad_block", format!("block {id} is shorter than its file says"));
+                    let part = bytes.get(place(from)..place(until)).ok_or_else(short)?;
+                    to.write_all(part).map_err(failed)?;
                 }
-                Segment::Hole { length } => {
-                    std::io::copy(&mut std::io::Read::take(std::io::repeat(0), length), to).map_err(failed)?;
+                Segment::Hole { .. } => {
+                    let zeros = std::io::Read::take(std::io::repeat(0), until - from);
+                    std::io::copy(&mut { zeros }, to).map_err(failed)?;
                 }
             }
-            written += segment.length();
+            written += until - from;
         }
         Ok(written)
     }

@@ -1,5 +1,6 @@
 //! Collection: what no retained branch reaches goes. Explicit, previewed, and recorded.
 
+use crate::artifact::{Retained, unmoved};
 use crate::branch::Lifetime;
 use crate::client::Client;
 use crate::core::Core;
@@ -7,7 +8,9 @@ use crate::payload::StepStarted;
 use crate::views::{OpenStep, Projection, register, row};
 use samite_keys::Body;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
-use samite_model::{BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId};
+use samite_model::{
+    ArtifactId, BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId,
+};
 use samite_workspace::{CollectOptions, Collected, Root, begin_collection, collect, preview};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -28,11 +31,22 @@ pub struct Reclaimable {
     pub bytes: u64,
 }
 
+/// An artifact that a collection would take. Its record stays.
+#[derive(Clone, Debug)]
+pub struct ReclaimableArtifact {
+    /// The artifact.
+    pub artifact: ArtifactId,
+    /// How many bytes would go with it: those that nothing else needs.
+    pub bytes: u64,
+}
+
 /// What a collection would do.
 #[derive(Clone, Debug, Default)]
 pub struct CollectionPlan {
     /// By branch, in the order in which they were made; only those of the asking principal's sessions.
     pub branches: Vec<Reclaimable>,
+    /// Artifacts whose time is over, in the order in which they were published; only those of the asking principal.
+    pub artifacts: Vec<ReclaimableArtifact>,
     /// Bytes that belong to no branch: of snapshots and payloads that were stored and never recorded, once it is certain
     /// that they will not be (10 minutes after their writer's last sign of life).
     pub unrecorded: u64,
@@ -41,9 +55,14 @@ pub struct CollectionPlan {
 }
 
 /// The trees and payloads of a tenant, by whether they are kept.
+#[derive(Default)]
 struct Roots {
     keep: Vec<Root>,
     drop: Vec<(SessionId, BranchId, Root)>,
+    /// Artifacts whose time is over.
+    expired: Vec<Retained>,
+    /// Where the journals of artifacts ended when their decisions were read.
+    decided: Vec<(JournalId, u64)>,
     /// The branches that were deleted.
     deleted: HashSet<BranchId>,
     heads: Vec<(JournalId, Link)>,
@@ -62,8 +81,10 @@ impl Client {
     /// `corrupt` naming the block when something that is kept is missing or damaged.
     pub async fn plan_collection(&self) -> Result<CollectionPlan> {
         let roots = self.roots().await?;
-        let drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
-        let preview = preview(&self.core.blocks(), &roots.keep, &drop)?;
+        let mut drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
+        drop.extend(roots.expired.iter().map(|expired| expired.root.clone()));
+        let mut preview = preview(&self.core.blocks(), &roots.keep, &drop)?;
+        let of_expired = preview.by_root.split_off(roots.drop.len());
         let mut plan = CollectionPlan { unrecorded: preview.rest, bytes: preview.rest, ..CollectionPlan::default() };
         let mut places: HashMap<BranchId, usize> = HashMap::new();
         for ((session, branch, root), bytes) in roots.drop.iter().zip(preview.by_root) {
@@ -80,6 +101,12 @@ impl Client {
             if let Some(reclaimable) = plan.branches.get_mut(place) {
                 reclaimable.trees += usize::from(root.tree);
                 reclaimable.bytes += bytes;
+            }
+        }
+        for (expired, bytes) in roots.expired.iter().zip(of_expired) {
+            plan.bytes += bytes;
+            if expired.owner == self.subject.pseudonym {
+                plan.artifacts.push(ReclaimableArtifact { artifact: expired.artifact, bytes });
             }
         }
         Ok(plan)
@@ -106,9 +133,12 @@ impl Client {
                 other => other?,
             };
             let roots = self.roots().await?;
-            if self.note_collected(&roots).await? {
-                // That moved a head; and what is retained is looked at once more.
-                continue;
+            match self.note_collected(&roots).await {
+                Ok(false) => {}
+                // That moved a head, or somebody decided about an artifact: what is retained is looked at once more.
+                Ok(true) => continue,
+                Err(error) if error.code() == "head_moved" => continue,
+                Err(error) => return Err(error),
             }
             match collect(&store, &beginning, &roots.keep, roots.heads, options) {
                 Ok(collected) => {
@@ -129,25 +159,32 @@ impl Client {
             .hint("try again when there is less going on"))
     }
 
-    /// Records which trees are about to go, so that it is known of each that is gone that it was collected; whether there
-    /// were any to record.
+    /// Records which trees and artifacts are about to go, so that it is known of each that is gone that it was collected;
+    /// whether there were any to record.
     async fn note_collected(&self, roots: &Roots) -> Result<bool> {
         let keep: HashSet<BlockId> = roots.keep.iter().map(|root| root.block).collect();
-        let noted = self.core.collected_trees().await?;
+        let noted = self.core.collected().await?;
         let going: BTreeSet<BlockId> = roots
             .drop
             .iter()
             .filter(|(_, _, root)| root.tree)
             .map(|(_, _, root)| root.block)
-            .filter(|root| !keep.contains(root) && !noted.contains(root))
+            .filter(|root| !keep.contains(root) && !noted.trees.contains(root))
             .collect();
         let going: Vec<BlockId> = going.into_iter().collect();
         for trees in going.chunks(NAMED) {
-            let what = Collecting { trees: trees.to_vec() };
+            let what = Collecting { trees: trees.to_vec(), artifacts: Vec::new() };
             let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
             self.append_to_tenant(draft, Vec::new()).await?;
         }
-        Ok(!going.is_empty())
+        let expired = roots.expired.iter().map(|expired| expired.artifact);
+        let expired: Vec<ArtifactId> = expired.filter(|artifact| !noted.artifacts.contains(artifact)).collect();
+        for artifacts in expired.chunks(NAMED) {
+            let what = Collecting { trees: Vec::new(), artifacts: artifacts.to_vec() };
+            let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
+            self.append_to_tenant(draft, unmoved(roots.decided.iter().copied())).await?;
+        }
+        Ok(!going.is_empty() || !expired.is_empty())
     }
 
     /// What keeps blocks: the trees along the ancestry of each branch that is retained, and all large payloads.
@@ -157,12 +194,13 @@ impl Client {
         let states = core.0.ledger.journals(JournalFilter::default()).await?;
         let deleted =
             states.iter().filter(|state| state.status == JournalStatus::Deleted).map(|state| state.id).collect();
-        let mut roots = Roots { keep: Vec::new(), drop: Vec::new(), deleted, heads: Vec::new() };
+        let mut roots = Roots { deleted, ..Roots::default() };
         let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
             lifetimes.extend(core.lifetimes(control).await?);
         }
-        let collected = core.collected_trees().await?;
+        let Gone { trees: collected, artifacts: gone } = core.collected().await?;
+        self.artifact_roots(&states, &gone, &mut roots).await?;
         let mut kept: HashSet<Position> = HashSet::new();
         let branches = || states.iter().filter(|state| state.kind == JournalKind::Branch);
         for state in branches() {
@@ -226,8 +264,37 @@ impl Client {
         roots
             .drop
             .retain(|(_, _, root)| places.next().is_some_and(|place| place.is_some()) && !keep.contains(&root.block));
+        // One whose bytes went, or are those of another that is kept, takes nothing with it; the latter is over all the same.
+        let places =
+            core.0.blocks.find_blocks(roots.expired.iter().map(|expired| expired.root.block).collect()).await?;
+        let mut places = places.into_iter();
+        roots.expired.retain(|expired| {
+            let is_there = places.next().is_some_and(|place| place.is_some());
+            !expired.collected || is_there && !keep.contains(&expired.root.block)
+        });
         roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
         Ok(roots)
+    }
+
+    /// What artifacts keep: all that somebody still has time for. What a collection once recorded to take is over for good.
+    async fn artifact_roots(
+        &self,
+        states: &[JournalState],
+        gone: &HashSet<ArtifactId>,
+        roots: &mut Roots,
+    ) -> Result<()> {
+        for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts) {
+            roots.decided.push((state.id, state.head));
+            for artifact in self.core.retained(state, self.core.now(), gone).await? {
+                if artifact.is_over || artifact.collected {
+                    roots.expired.push(artifact);
+                } else {
+                    roots.keep.push(artifact.root);
+                }
+            }
+            self.payloads(state, 0, &mut roots.keep).await?;
+        }
+        Ok(())
     }
 
     /// The trees that steps without an outcome recorded at their start, those that a fork inherited too.
@@ -295,12 +362,29 @@ impl Client {
 struct Collecting {
     #[serde(default)]
     trees: Vec<BlockId>,
+    /// Artifacts whose bytes went.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    artifacts: Vec<ArtifactId>,
+}
+
+/// What collections took, or were about to take: what of it is not there is not missing.
+#[derive(Debug, Default)]
+pub(crate) struct Gone {
+    /// Roots of trees.
+    pub(crate) trees: HashSet<BlockId>,
+    /// Artifacts.
+    pub(crate) artifacts: HashSet<ArtifactId>,
 }
 
 impl Core {
     /// Trees that collections took, or were about to take: one of them that is not there is not missing.
     pub(crate) async fn collected_trees(&self) -> Result<HashSet<BlockId>> {
-        let mut collected = HashSet::new();
+        self.collected().await.map(|gone| gone.trees)
+    }
+
+    /// What collections took, or were about to take.
+    pub(crate) async fn collected(&self) -> Result<Gone> {
+        let mut gone = Gone::default();
         let filter = JournalFilter { kind: Some(JournalKind::TenantControl), ..JournalFilter::default() };
         for control in self.0.ledger.journals(filter).await? {
             let mut from = 1;
@@ -316,12 +400,14 @@ impl Core {
                 for stored in &page {
                     let entry = self.open(control.id, stored)?;
                     if entry.payload.is_some() {
-                        collected.extend(entry.json::<Collecting>()?.trees);
+                        let collecting: Collecting = entry.json()?;
+                        gone.trees.extend(collecting.trees);
+                        gone.artifacts.extend(collecting.artifacts);
                     }
                 }
             }
         }
-        Ok(collected)
+        Ok(gone)
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Store`] opens where the bytes live; [`Client`] is a store seen by one principal, and everything is asked of it;
 //! [`Writer`] is a client's lease on one branch, and everything is appended through it.
 
+pub mod artifact;
 mod backup;
 mod branch;
 mod client;
@@ -33,7 +34,7 @@ pub use backup::{Backup, BackupOptions};
 pub use branch::{Branch, DEFAULT_TREES_KEPT, DeletionPlan, ForkOptions, ForkReport, LeftBehind, Lifetime};
 pub use client::Client;
 pub use core::{Backends, Store};
-pub use gc::{CollectionPlan, Reclaimable};
+pub use gc::{CollectionPlan, Reclaimable, ReclaimableArtifact};
 pub use log::{Entry, ReadOptions, Reader};
 pub use samite_model::{Observer, Progress};
 pub use samite_workspace::CollectOptions;

@@ -1,8 +1,12 @@
 //! What entries hold: callers' events in a small frame, samite's own entries as JSON. Unknown fields from a newer
 //! version are ignored; none is ever removed.
 
+mod artifact;
 mod event;
 
+pub use artifact::{
+    ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
+};
 pub use event::{Event, is_event};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};

@@ -1,5 +1,6 @@
 //! Making the views of a journal again from its entries, and comparing them with what is stored.
 
+use crate::artifact::views as artifact;
 use crate::core::Core;
 use crate::log::Entry;
 use crate::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
@@ -119,6 +120,11 @@ impl Core {
                 views::step_settled(&step, &settled, entry.header.kind == K::STEP_ABANDONED)
             }
             K::STEP_EVIDENCE => views::step_evidence(&entry.json::<StepEnded>()?),
+            K::ARTIFACT_PUBLISHED if journal.kind == JournalKind::Artifacts => {
+                artifact::recorded(&family, &entry.json()?)?
+            }
+            K::ARTIFACT_PUBLISHED => artifact::published(&family, &entry.json()?)?,
+            K::ARTIFACT_RETAINED => artifact::retained(&family, &entry.json()?)?,
             K::TREE => views::tree(&entry.json()?),
             // On a branch it says which directory; the register is the session's.
             K::WORKSPACE_ATTACHED if journal.kind == JournalKind::SessionControl => {

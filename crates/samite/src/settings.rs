@@ -69,7 +69,8 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
     if let Cadence::Adaptive(bounds) = &settings.cadence {
         bounds.check()?;
     }
-    settings.deliver.iter().try_for_each(|pattern| limits::check_name("a pattern", pattern))
+    settings.deliver.iter().try_for_each(|pattern| limits::check_name("a pattern", pattern))?;
+    samite_workspace::check_patterns(&settings.deliver)
 }
 
 /// Refuses a fork or a rewind that the session's policy does not allow.

@@ -1,5 +1,6 @@
 //! What a store holds and what each branch costs.
 
+use crate::artifact::ArtifactsStatus;
 use crate::branch::{Branch, Lifetime};
 use crate::client::Client;
 use crate::embedded::Embedded;
@@ -20,6 +21,8 @@ pub struct StoreStatus {
     pub pack_bytes: u64,
     /// The sessions that the principal may see.
     pub sessions: Vec<SessionStatus>,
+    /// What was published, and what of it has no policy.
+    pub artifacts: ArtifactsStatus,
     /// Sessions that cannot be read, and why: none is hidden.
     pub unreadable: Vec<Error>,
 }
@@ -77,6 +80,7 @@ impl Embedded {
             packs: packs.len(),
             pack_bytes: packs.iter().map(|pack| pack.size).sum(),
             sessions,
+            artifacts: client.artifacts_status().await?,
             unreadable,
         })
     }

@@ -190,8 +190,17 @@ impl Core {
                 trees.entry((row.position.journal, row.position.seq)).or_insert((root, false)).1 |= retained;
             }
         }
-        let what = "which trees were collected";
-        let collected = unless_damaged(unreadable, what, self.collected_trees().await)?.unwrap_or_default();
+        let what = "which trees and artifacts were collected";
+        let gone = unless_damaged(unreadable, what, self.collected().await)?.unwrap_or_default();
+        for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts && !is_damaged(state.id)) {
+            let what = format!("which artifacts journal {} has", state.id);
+            let artifacts = unless_damaged(unreadable, &what, self.retained(state, now, &gone.artifacts).await)?;
+            for artifact in artifacts.unwrap_or_default() {
+                let Position { journal, seq } = artifact.position;
+                trees.insert((journal, seq), (artifact.root, !artifact.collected));
+            }
+        }
+        let collected = gone.trees;
         let places = self.0.blocks.find_blocks(trees.values().map(|(root, _)| root.block).collect()).await;
         let Some(places) = unless_damaged(unreadable, "the index of blocks", places)? else { return Ok(Vec::new()) };
         let mut findings = Vec::new();

@@ -29,8 +29,11 @@ pub(crate) mod row {
     pub(crate) const BRANCH_KEY: u16 = 7;
     /// A payload in blocks: collection keeps what it names.
     pub(crate) const LARGE: u16 = 8;
+    /// Something published: on a branch, hash of its name, value = its id; among an owner's artifacts, hash = its id.
+    pub(crate) const ARTIFACT: u16 = 10;
     /// Every kind.
-    pub(crate) const ALL: [u16; 8] = [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE];
+    pub(crate) const ALL: [u16; 9] =
+        [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE, ARTIFACT];
 }
 
 /// Register kinds. Codes are permanent.
@@ -47,6 +50,8 @@ pub(crate) mod register {
     pub(crate) const UNSEEN_STEP: u16 = 6;
     /// What was last decided for a session: the register's entry has it.
     pub(crate) const SETTINGS: u16 = 7;
+    /// How long an artifact, or those of a type, are kept; hash = its id or the hash of the type (owner's artifacts).
+    pub(crate) const ARTIFACT_RETENTION: u16 = 9;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
 }
@@ -278,17 +283,17 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    fn row(mut self, kind: u16, hash: [u8; 16], value: Vec<u8>) -> Self {
+    pub(crate) fn row(mut self, kind: u16, hash: [u8; 16], value: Vec<u8>) -> Self {
         self.rows.push(NewRow { kind, hash, value });
         self
     }
 
-    fn set(mut self, kind: u16, hash: [u8; 16], value: Vec<u8>) -> Self {
+    pub(crate) fn set(mut self, kind: u16, hash: [u8; 16], value: Vec<u8>) -> Self {
         self.registers.push(RegisterChange::Set { kind, hash, value });
         self
     }
 
-    fn clear(mut self, kind: u16, hash: [u8; 16]) -> Self {
+    pub(crate) fn clear(mut self, kind: u16, hash: [u8; 16]) -> Self {
         self.registers.push(RegisterChange::Clear { kind, hash });
         self
     }

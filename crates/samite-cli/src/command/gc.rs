@@ -4,7 +4,7 @@ use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::{CollectOptions, CollectionPlan};
+use samite::{Client, CollectOptions, CollectionPlan};
 use samite_model::Result;
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,9 @@ use std::process::ExitCode;
 /// Reclaim what no retained branch needs: shows what goes, branch by branch, then does it
 ///
 /// Workspace trees go once their branch is not current and its time is over, or it was deleted, and then its large
-/// payloads go too; logs of branches that were not deleted stay. Writers at work are not disturbed. A collection that took something is recorded.
+/// payloads go too; logs of branches that were not deleted stay. Artifacts go with their inputs once their own time is over:
+/// not before, whatever becomes of their session, and never without a policy. Writers at work are not disturbed. A
+/// collection that took something is recorded.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -29,6 +31,7 @@ pub(crate) struct Gc {
 #[derive(Serialize)]
 struct Plan {
     branches: Vec<Reclaimable>,
+    artifacts: Vec<ReclaimableArtifact>,
     unrecorded: u64,
     bytes: u64,
 }
@@ -42,6 +45,14 @@ struct Reclaimable {
     bytes: u64,
 }
 
+#[derive(Serialize)]
+struct ReclaimableArtifact {
+    id: String,
+    session: String,
+    name: String,
+    bytes: u64,
+}
+
 /// What would go, and what went.
 #[derive(Serialize)]
 struct Reclaimed {
@@ -51,8 +62,15 @@ struct Reclaimed {
 }
 
 impl Plan {
-    fn new(plan: &CollectionPlan) -> Self {
-        Self {
+    async fn new(client: &Client, plan: &CollectionPlan) -> Result<Self> {
+        let mut artifacts = Vec::new();
+        for going in &plan.artifacts {
+            let record = client.artifact(going.artifact).await?.record;
+            let (id, session) = (record.artifact.to_string(), record.lineage.session.to_string());
+            artifacts.push(ReclaimableArtifact { id, session, name: record.name, bytes: going.bytes });
+        }
+        Ok(Self {
+            artifacts,
             branches: plan
                 .branches
                 .iter()
@@ -66,7 +84,7 @@ impl Plan {
                 .collect(),
             unrecorded: plan.unrecorded,
             bytes: plan.bytes,
-        }
+        })
     }
 
     fn show(&self, page: &mut Page) {
@@ -75,10 +93,34 @@ impl Plan {
         } else {
             self.table(page);
         }
+        if !self.artifacts.is_empty() {
+            self.artifacts(page);
+        }
         if self.unrecorded > 0 {
             let left = bytes(self.unrecorded);
             page.styled(Style::Dim, format!("{left} of no branch: stored by a command that was cut off or refused"));
         }
+    }
+
+    fn artifacts(&self, page: &mut Page) {
+        page.gap();
+        let mut table = Table::new(&[
+            ("SESSION", Column::Left),
+            ("ARTIFACT", Column::Left),
+            ("NAME", Column::Flexible),
+            ("WHY", Column::Left),
+            ("BYTES", Column::Right),
+        ]);
+        for artifact in &self.artifacts {
+            table.row([
+                short_id(&artifact.session),
+                short_id(&artifact.id),
+                artifact.name.clone(),
+                "its time is over".to_owned(),
+                bytes(artifact.bytes),
+            ]);
+        }
+        page.table(&table);
     }
 
     fn table(&self, page: &mut Page) {
@@ -125,7 +167,7 @@ impl Gc {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
         let progress = surface.printer.progress("looking at what is needed");
-        let plan = Plan::new(&client.plan_collection().await?);
+        let plan = Plan::new(&client, &client.plan_collection().await?).await?;
         drop(progress);
         let collected = if self.dry_run {
             None

@@ -1,6 +1,7 @@
 //! The commands: one file each, whose arguments carry its help.
 
 mod append;
+mod artifact;
 mod backup;
 mod branch;
 mod checkpoint;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Workspace(workspace::Workspace),
     #[command(subcommand)]
     Branch(branch::Branch),
+    #[command(subcommand)]
+    Artifact(artifact::Artifact),
     Gc(gc::Gc),
     Status(status::Status),
     Verify(verify::Verify),
@@ -77,6 +80,7 @@ impl Command {
             Self::Diff(command) => command.run(surface).await,
             Self::Workspace(command) => command.run(surface).await,
             Self::Branch(command) => command.run(surface).await,
+            Self::Artifact(command) => command.run(surface).await,
             Self::Gc(command) => command.run(surface).await,
             Self::Status(command) => command.run(surface).await,
             Self::Verify(command) => command.run(surface).await,

@@ -6,6 +6,7 @@ use crate::shape::{BranchShape, ErrorShape, SessionShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
+use samite::artifact::ArtifactsStatus;
 use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -29,8 +30,39 @@ struct Held {
     entries: u64,
     blocks: u64,
     sessions: Vec<Session>,
+    artifacts: Artifacts,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<ErrorShape>,
+}
+
+#[derive(Serialize)]
+struct Artifacts {
+    versions: u64,
+    bytes: u64,
+    without_policy: u64,
+    types_without_policy: Vec<String>,
+}
+
+impl Artifacts {
+    fn new(status: &ArtifactsStatus) -> Self {
+        let ArtifactsStatus { versions, bytes, without_policy, types_without_policy } = status.clone();
+        Self { versions, bytes, without_policy, types_without_policy }
+    }
+
+    fn words(&self) -> String {
+        if self.versions == 0 {
+            return String::new();
+        }
+        format!("{}, {}", count(self.versions, "version"), bytes(self.bytes))
+    }
+
+    fn warn(&self, page: &mut Page) {
+        if self.without_policy > 0 {
+            let types = self.types_without_policy.join(", ");
+            let many = count(self.without_policy, "artifact");
+            page.styled(Style::Care, format!("{many} kept without a policy ({types}): `samite artifact policy TYPE`"));
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -75,7 +107,9 @@ impl Answer for Held {
             ("journals", format!("{} in {}", count(self.entries, "entry"), bytes(self.database_bytes))),
             ("blocks", format!("{}, {} in {}", self.blocks, count(self.packs as u64, "pack"), bytes(self.pack_bytes))),
             ("sessions", self.sessions.len().to_string()),
+            ("artifacts", self.artifacts.words()),
         ]);
+        self.artifacts.warn(page);
         for why in &self.unreadable {
             page.styled(Style::Care, format!("unreadable: {}", why.message));
         }
@@ -134,6 +168,7 @@ impl Status {
             entries: status.ledger.entries,
             blocks: status.ledger.blocks,
             sessions: status.sessions.iter().map(Session::new).collect(),
+            artifacts: Artifacts::new(&status.artifacts),
             unreadable: status.unreadable.iter().map(ErrorShape::new).collect(),
         })?;
         Ok(ExitCode::SUCCESS)

@@ -53,6 +53,11 @@ impl Printer {
         self.json
     }
 
+    /// Whether a person's terminal shows the answers.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.out.terminal
+    }
+
     /// Prints a command's whole answer.
     pub(crate) fn answer(&self, answer: &impl Answer) -> Result<()> {
         if self.json { self.json_line(answer) } else { self.show(answer) }

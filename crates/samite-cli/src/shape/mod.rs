@@ -1,5 +1,6 @@
 //! The shapes of answers: what JSON they are, and how they look on a page. Their field names are stable.
 
+mod artifact;
 mod assessment;
 mod branch;
 mod entry;
@@ -12,6 +13,7 @@ mod session;
 mod step;
 mod workspace;
 
+pub(crate) use artifact::{ArtifactShape, LineageShape, ListedArtifact, artifact_table, command_words};
 pub(crate) use assessment::{AssessmentShape, SettlementShape};
 pub(crate) use branch::{BranchShape, branches};
 pub(crate) use entry::EntryShape;

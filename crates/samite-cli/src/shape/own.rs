@@ -2,7 +2,9 @@
 
 use crate::printer::words::{bytes, count, duration, short_id};
 use samite::Entry;
-use samite::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached};
+use samite::payload::{
+    ArtifactPublished, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
+};
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Position};
 use serde_json::Value;
@@ -56,6 +58,16 @@ impl Keys {
                 join(&[
                     told(&inherited.steps, "in doubt here"),
                     told(&inherited.unseen, "settled, of which no caller has been told"),
+                ])
+            }
+            EntryKind::ARTIFACT_PUBLISHED => {
+                let published: ArtifactPublished = entry.json().ok()?;
+                let id = short_id(&published.artifact.to_string());
+                join(&[
+                    format!("artifact {id}"),
+                    short(&published.name),
+                    short(&published.of_type),
+                    bytes(published.size),
                 ])
             }
             EntryKind::TREE => tree(&entry.json().ok()?),

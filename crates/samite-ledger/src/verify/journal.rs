@@ -276,7 +276,7 @@ impl<'a, 'b> Walk<'a, 'b> {
 /// Whether all entries of such a journal are of its owner; a tenant's journals hold many owners' entries.
 const fn has_one_owner(kind: JournalKind) -> bool {
     match kind {
-        JournalKind::Branch | JournalKind::SessionControl | JournalKind::Memory => true,
+        JournalKind::Branch | JournalKind::SessionControl | JournalKind::Memory | JournalKind::Artifacts => true,
         JournalKind::TenantControl | JournalKind::Workspace | JournalKind::Audit => false,
     }
 }

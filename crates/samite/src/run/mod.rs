@@ -85,7 +85,7 @@ pub enum Ran {
 }
 
 /// The command as a step's input: text where it is UTF-8, else bytes in base64.
-fn argv_value(argv: &[OsString]) -> Value {
+pub(crate) fn argv_value(argv: &[OsString]) -> Value {
     argv.iter()
         .map(|argument| match argument.to_str() {
             Some(text) => Value::from(text),

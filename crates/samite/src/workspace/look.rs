@@ -181,7 +181,7 @@ impl Client {
     }
 }
 
-pub(super) fn no_workspace(branch: BranchId) -> Error {
+pub(crate) fn no_workspace(branch: BranchId) -> Error {
     Error::not_found("no_workspace", format!("branch {} has no workspace", branch.short()))
         .hint("attach one: `samite workspace attach SESSION DIR`")
         .hint(

@@ -13,6 +13,7 @@ mod rewind;
 pub use attach::WorkspaceInfo;
 pub(crate) use checkpoint::Taken;
 pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};
+pub(crate) use look::no_workspace;
 pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
 pub use restore::{RestoreRequest, Restored};
 pub(crate) use restore::{TOOL as RESTORE, trees_of_restore};
@@ -50,6 +51,11 @@ impl Core {
         }
         let cache = self.0.caches.as_ref().map(|caches| caches.join(workspace.to_string()));
         Ok(ScanOptions { cache, excludes, ..ScanOptions::default() })
+    }
+
+    /// How to look at a directory that is no workspace.
+    pub(crate) fn scan_options_of(&self, directory: &Path) -> Result<ScanOptions> {
+        Ok(ScanOptions { cache: None, ..self.scan_options(FamilyId([0; 16]), directory)? })
     }
 
     /// A directory's workspace: the same for every process and session of the tenant.
