@@ -10,10 +10,10 @@ use samite_keys::{Body, check_commitment};
 use samite_ledger::verify::{Finding, Options, Progress, What, list, verify};
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry};
 use samite_model::hash::CommitmentHasher;
-use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Result, SessionId};
+use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Pseudonym, Result, SessionId};
 use samite_workspace::{Root, check_blocks, read_payload};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
 /// What a verification saw.
@@ -171,10 +171,13 @@ impl Core {
             let what = format!("what journal {} says of lifetimes", control.id);
             lifetimes.extend(unless_damaged(unreadable, &what, self.lifetimes(control).await)?.unwrap_or_default());
         }
+        // What an erased owner left goes with the next collection, and nobody can say what it was.
+        let living: HashSet<Pseudonym> = self.0.keys.live_keys()?.into_iter().map(|key| key.subject).collect();
         let is_damaged = |journal: JournalId| damaged.iter().any(|finding| finding.journal == journal);
         // What a retained branch has or inherits must be there; of others, what is there must be whole.
         let mut trees: BTreeMap<(JournalId, u64), (Root, bool)> = BTreeMap::new();
-        for state in states.iter().filter(|state| state.kind == JournalKind::Branch && !is_damaged(state.id)) {
+        let readable = |state: &&JournalState| !is_damaged(state.id) && living.contains(&state.owner);
+        for state in states.iter().filter(|state| state.kind == JournalKind::Branch).filter(readable) {
             let retained = state.status == JournalStatus::Open
                 && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
             let at = Position { journal: state.id, seq: state.head };
@@ -192,7 +195,7 @@ impl Core {
         }
         let what = "which trees and artifacts were collected";
         let gone = unless_damaged(unreadable, what, self.collected().await)?.unwrap_or_default();
-        for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts && !is_damaged(state.id)) {
+        for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts).filter(readable) {
             let what = format!("which artifacts journal {} has", state.id);
             let artifacts = unless_damaged(unreadable, &what, self.retained(state, now, &gone.artifacts).await)?;
             for artifact in artifacts.unwrap_or_default() {

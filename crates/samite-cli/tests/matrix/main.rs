@@ -17,6 +17,7 @@
 
 mod agent;
 mod append;
+mod artifact;
 mod cell;
 mod gc;
 mod hold;

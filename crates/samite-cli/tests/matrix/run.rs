@@ -1,6 +1,7 @@
 //! Runs the matrix: traces each scenario once, lays out the cells, runs them side by side, and reports.
 
 use crate::append::Append;
+use crate::artifact::Artifact;
 use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
 use crate::gc::Collect;
 use crate::hold::{Cut, has_points};
@@ -46,6 +47,7 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
     all.push(Arc::new(Rebuild));
     all.extend(Hook::ALL.map(|hook| Arc::new(hook) as Arc<dyn Scenario>));
+    all.extend(Artifact::ALL.map(|artifact| Arc::new(artifact) as Arc<dyn Scenario>));
     let onces = [
         Once::Recover(world(On::Commit, Declared::Observable)),
         Once::Recover(world(On::Line, Declared::Contained)),

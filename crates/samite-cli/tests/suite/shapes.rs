@@ -235,6 +235,7 @@ fn run_all(page: &Page, place: &Place) {
     write("third/new", b"new");
     run(&["checkpoint", &third, "--no-environment"]);
     run(&["branch", "keep", &third, "--days", "0"]);
+    artifacts(page, place, &id, &fork);
     run(&["gc", "--dry-run"]);
     run(&["gc"]);
     run(&["verify"]);
@@ -242,6 +243,41 @@ fn run_all(page: &Page, place: &Place) {
     fs::remove_dir_all(place.path().join("second")).unwrap();
     run(&["rewind", &at]);
     drop(socket);
+}
+
+/// Something published, looked at, made again, and about to go. The branch works in `second`.
+fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    let write = |name: &str, content: &[u8]| fs::write(place.path().join(name), content).unwrap();
+    write("second/in.txt", b"b\na\n");
+    let script = "sort in.txt > out.txt";
+    let step = ["--effect", "contained", "--cwd", "second", "--", "sh", "-c", script];
+    run(&[&["step", "run", branch, "--key", "sort"][..], &step].concat());
+    let put = ["artifact", "put", branch, "second/out.txt", "--input", "second/in.txt", "--description", "sorted"];
+    let artifact = text(&run(&put), "/id");
+    run(&put);
+    let raw = text(&run(&["artifact", "put", branch, "second/raw", "--type", "odd"]), "/id");
+    run(&["artifact", "list"]);
+    run(&["artifact", "show", &artifact]);
+    run(&["artifact", "lineage", &artifact]);
+    run(&["artifact", "get", &artifact]);
+    run(&["artifact", "get", &raw, "raw-copy"]);
+    run(&["artifact", "get", &raw]);
+    run(&["artifact", "reproduce", &artifact, "again", "--run"]);
+    run(&["artifact", "reproduce", &raw, "raw-again"]);
+    run(&["artifact", "keep", &artifact, "--days", "9"]);
+    run(&["artifact", "policy", "odd", "--days", "0"]);
+    run(&["artifact", "policy", "image", "--forever"]);
+    run(&["artifact", "usage"]);
+    run(&["session", "set", id, "--deliver", "*.txt"]);
+    run(&["artifact", "deliver", branch]);
+    use std::os::unix::ffi::OsStrExt;
+    fs::write(place.path().join("second").join(std::ffi::OsStr::from_bytes(b"\xff.txt")), "odd").unwrap();
+    let deliver = ["artifact", "deliver", branch];
+    let did = place.json(&deliver);
+    assert_eq!(did.status, 7, "{did:?}");
+    page.answered(&deliver, &did.out);
+    fs::remove_file(place.path().join("second").join(std::ffi::OsStr::from_bytes(b"\xff.txt"))).unwrap();
 }
 
 /// Steps that were cut off, found, settled and given up.
@@ -289,7 +325,7 @@ fn every_command_answers_as_the_page_says() {
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);
-    let groups = ["session", "step", "workspace", "branch", "key", "import"];
+    let groups = ["session", "step", "workspace", "branch", "artifact", "key", "import"];
     let all: BTreeSet<String> =
         commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
     let listed: BTreeSet<String> = page.commands.keys().cloned().collect();

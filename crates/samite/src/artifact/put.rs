@@ -133,7 +133,7 @@ impl Item {
         }
         if let Some(length) = put.description.as_ref().map(String::len).filter(|length| *length > DESCRIPTION) {
             return Err(Error::invalid(
-                "name_too_long",
+                "description_too_long",
                 format!("the description has {length} bytes; at most {DESCRIPTION}"),
             )
             .hint("publish long words as an artifact of their own"));

@@ -68,7 +68,7 @@ impl Client {
         let options = RestoreOptions::new(operation, self.subject.pseudonym, None, record.root);
         let made = materialise(&store, directory, &options)?;
         if let Some(failed) = made.failed.first() {
-            return Err(Error::unavailable(
+            return Err(Error::conflict(
                 "not_put_back",
                 format!("{} could not be made: {}", failed.path, failed.what),
             )

@@ -8,6 +8,7 @@
 )]
 
 mod ages;
+mod artifacts;
 mod children;
 mod collecting;
 mod damage;
