@@ -8,7 +8,7 @@ use samite::embedded::{CommandMaster, Embedded, EmbeddedOptions, EnvironmentMast
 use samite::recover::Site;
 use samite::syntax::split_words;
 use samite::{Client, Writer, WriterOptions};
-use samite_host::{SystemRandomness, process};
+use samite_host::{SystemRandomness, files, process};
 use samite_model::{BranchId, Error, Result, SessionId, Tenant};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -208,12 +208,32 @@ fn master() -> Result<Arc<dyn Master>> {
 ///
 /// # Errors
 /// As [`file_master`].
-pub(crate) fn master_file() -> Result<Option<PathBuf>> {
+fn master_file() -> Result<Option<PathBuf>> {
     let elsewhere = ["SAMITE_MASTER_COMMAND", "SAMITE_MASTER_KEY"];
     if elsewhere.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
         return Ok(None);
     }
     file_master().map(|master| Some(master.path().to_owned()))
+}
+
+/// Refuses a workspace whose agent would work beside the key that opens everything, and an input that is or holds that key.
+///
+/// # Errors
+/// `invalid` (`holds_master`).
+pub(crate) fn refuse_master(directory: &Path) -> Result<()> {
+    let Some(file) = master_file()? else { return Ok(()) };
+    if files::exists(directory)?
+        && files::exists(&file)?
+        && files::canonical(&file)?.starts_with(files::canonical(directory)?)
+    {
+        return Err(Error::invalid(
+            "holds_master",
+            format!("{} holds the master key: {}", directory.display(), file.display()),
+        )
+        .hint("attach the directory of the project alone")
+        .hint("or move the key's file elsewhere and name it with SAMITE_MASTER_FILE"));
+    }
+    Ok(())
 }
 
 /// The master key in a file: the one that `SAMITE_MASTER_FILE` names, or one in the user's configuration directory.

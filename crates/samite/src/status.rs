@@ -75,12 +75,19 @@ impl Embedded {
                 Err(error) => unreadable.push(error),
             }
         }
+        let artifacts = match client.artifacts_status().await {
+            Ok(artifacts) => artifacts,
+            Err(error) => {
+                unreadable.push(error.context("artifacts"));
+                ArtifactsStatus::default()
+            }
+        };
         Ok(StoreStatus {
             ledger: self.ledger().statistics().await?,
             packs: packs.len(),
             pack_bytes: packs.iter().map(|pack| pack.size).sum(),
             sessions,
-            artifacts: client.artifacts_status().await?,
+            artifacts,
             unreadable,
         })
     }

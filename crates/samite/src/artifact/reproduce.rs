@@ -10,7 +10,8 @@ use samite_model::tree::TreePath;
 use samite_model::{ArtifactId, Error, Result};
 use samite_workspace::{FileSource, RestoreOptions, Tree, materialise};
 use serde_json::json;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,34 @@ pub struct Compared {
 /// So much of a command's words is kept.
 const WORDS: usize = 64 << 10;
 
+fn no_output(name: &str) -> Error {
+    Error::invalid("no_output", format!("{name:?} is no path in the workspace"))
+        .hint("run the command yourself and compare: `artifact` in the directory has its bytes")
+}
+
+/// A directory below another, unless a symbolic link among the inputs leads elsewhere on the way.
+fn below_without_links(top: &Path, path: &TreePath) -> Result<Option<PathBuf>> {
+    let mut at = top.to_owned();
+    for name in path.names() {
+        at = at.join(OsStr::from_bytes(name));
+        if files::exists(&at)? && files::canonical(&at)? != at {
+            return Ok(None);
+        }
+    }
+    Ok(Some(at))
+}
+
+/// Where an output of this name is expected.
+fn output_below(top: &Path, name: &str) -> Result<Option<PathBuf>> {
+    match TreePath::new(name.as_bytes()) {
+        Ok(path) if !path.is_top() => {
+            let directory = below_without_links(top, &path.parent().unwrap_or_default())?;
+            Ok(directory.map(|directory| directory.join(OsStr::from_bytes(path.name()))))
+        }
+        _ => Ok(None),
+    }
+}
+
 impl Client {
     /// Puts an artifact's inputs and bytes into a new directory, and says how it was made. Nothing is run. The files are
     /// written and not synced.
@@ -68,11 +97,8 @@ impl Client {
         let options = RestoreOptions::new(operation, self.subject.pseudonym, None, record.root);
         let made = materialise(&store, directory, &options)?;
         if let Some(failed) = made.failed.first() {
-            return Err(Error::conflict(
-                "not_put_back",
-                format!("{} could not be made: {}", failed.path, failed.what),
-            )
-            .hint("give a directory on a file system that can hold it"));
+            return Err(Error::conflict("not_put_back", format!("{} could not be made: {}", failed.path, failed.what))
+                .hint("give a directory on a file system that can hold it"));
         }
         let directory = files::canonical(directory)?;
         let work = directory.join(WORK);
@@ -85,12 +111,11 @@ impl Client {
         // A directory outside of the workspace is none of ours: the command runs at the top.
         let below = command.map(|command| command.directory).filter(|below| !below.starts_with('/'));
         let runs_in = match below.as_deref().map(|below| TreePath::new(below.as_bytes())) {
-            Some(Ok(below)) if !below.is_top() => work.join(below.to_string()),
+            Some(Ok(below)) => below_without_links(&work, &below)?.unwrap_or_else(|| work.clone()),
             _ => work.clone(),
         };
         files::create_private_dir(&runs_in)?;
-        let output = TreePath::new(record.name.as_bytes()).ok().filter(|name| !name.is_top());
-        let output = output.map(|name| work.join(name.to_string()));
+        let output = output_below(&work, &record.name)?;
         Ok(Reproduction { record, directory, argv, runs_in, output })
     }
 
@@ -105,10 +130,10 @@ impl Client {
             Error::invalid("no_command", "no command was recorded with the artifact")
                 .hint("publish it with --step KEY or with a command: `samite artifact put … -- COMMAND`")
         })?;
-        let output = made.output.as_deref().ok_or_else(|| {
-            Error::invalid("no_output", format!("{:?} is no path in the workspace", made.record.name))
-                .hint("run the command yourself and compare: `artifact` in the directory has its bytes")
-        })?;
+        let output = made.output.as_deref().ok_or_else(|| no_output(&made.record.name))?;
+        if output_below(&made.directory.join(WORK), &made.record.name)?.as_deref() != Some(output) {
+            return Err(no_output(&made.record.name));
+        }
         self.make_room(made, output)?;
         let limits = Bounded {
             cwd: Some(&made.runs_in),

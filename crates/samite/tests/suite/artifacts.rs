@@ -287,6 +287,33 @@ fn reproducing_tells_same_from_other_and_an_input_in_the_outputs_place_proves_no
 }
 
 #[test]
+fn a_link_among_the_inputs_leads_neither_the_command_nor_its_output_elsewhere() {
+    let world = World::new();
+    let place = Place::new();
+    let work = place.directory("work");
+    let private = place.directory("private");
+    run(async {
+        let client = &world.client;
+        let session = attached(client, &work).await;
+        fs::write(private.join("key"), "precious").unwrap();
+        std::os::unix::fs::symlink(&private, work.join("sub")).unwrap();
+        fs::write(work.join("out"), "x").unwrap();
+        let put = PutArtifact {
+            name: Some("sub/key".into()),
+            inputs: vec![work.clone()],
+            command: Some((vec!["true".into()], private.clone())),
+            ..PutArtifact::file(work.join("out"))
+        };
+        let put = put_with(client, session, None, &put).await;
+        let made = client.reproduce(put.record.artifact, &place.path("again")).await.unwrap();
+        assert_eq!(made.output, None);
+        assert_eq!(client.run_again(&made, Duration::from_secs(60)).unwrap_err().code(), "no_output");
+        assert_eq!(fs::read_to_string(private.join("key")).unwrap(), "precious");
+        assert_eq!(made.runs_in, made.directory.join("work"));
+    });
+}
+
+#[test]
 fn an_artifact_outlives_its_branch_its_session_and_its_workspace() {
     let place = Place::new();
     let work = place.directory("work");

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 Examples:
   samite artifact keep 8c1e --days 90
   samite artifact keep 8c1e --forever
-  samite artifact keep 8c1e --by-policy")]
+  samite artifact keep 8c1e --policy")]
 pub(crate) struct Keep {
     /// The artifact
     artifact: String,
@@ -34,14 +34,14 @@ struct How {
     forever: bool,
     /// As its type's policy says
     #[arg(long)]
-    by_policy: bool,
+    policy: bool,
 }
 
 impl Keep {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
         let artifact = client.find_artifact(&self.artifact).await?;
-        if self.how.by_policy {
+        if self.how.policy {
             client.keep_artifact_by_policy(artifact).await?;
         } else {
             client.keep_artifact(artifact, self.how.days).await?;

@@ -4,7 +4,7 @@ use crate::input::spooled_input;
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
 use crate::shape::ArtifactShape;
-use crate::surface::{Access, Surface, here};
+use crate::surface::{Access, Surface, here, refuse_master};
 use clap::Args;
 use samite::artifact::PutArtifact;
 use samite_model::{Error, Result};
@@ -91,6 +91,8 @@ impl Put {
         } else {
             (here.join(&self.file), None)
         };
+        let inputs: Vec<PathBuf> = self.input.iter().map(|input| here.join(input)).collect();
+        inputs.iter().chain([&source]).try_for_each(|path| refuse_master(path))?;
         let client = surface.open(Access::Write)?.client().await?;
         let found = self.session.find_branch(&client).await?;
         let put = PutArtifact {
@@ -98,7 +100,7 @@ impl Put {
             of_type: self.of_type,
             mime: self.mime,
             description: self.description,
-            inputs: self.input.iter().map(|input| here.join(input)).collect(),
+            inputs,
             step: self.step,
             command: (!self.command.is_empty()).then_some((self.command, here)),
             dedupe: self.dedupe,

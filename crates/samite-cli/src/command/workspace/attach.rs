@@ -2,12 +2,12 @@
 
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
-use crate::surface::{Access, Surface, master_file};
+use crate::surface::{Access, Surface, refuse_master};
 use clap::Args;
 use samite_host::files;
-use samite_model::{Error, Result};
+use samite_model::Result;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Attach a directory to a branch as its workspace
@@ -38,20 +38,6 @@ impl Answer for Attached {
     fn show(&self, page: &mut Page) {
         page.line(format!("branch {} works in {}", self.branch, self.directory));
     }
-}
-
-/// Refuses a workspace whose agent would work beside the key that opens everything.
-fn refuse_master(directory: &Path) -> Result<()> {
-    let Some(file) = master_file()? else { return Ok(()) };
-    if files::exists(&file)? && files::canonical(&file)?.starts_with(files::canonical(directory)?) {
-        return Err(Error::invalid(
-            "holds_master",
-            format!("{} holds the master key: {}", directory.display(), file.display()),
-        )
-        .hint("attach the directory of the project alone")
-        .hint("or move the key's file elsewhere and name it with SAMITE_MASTER_FILE"));
-    }
-    Ok(())
 }
 
 impl Attach {
