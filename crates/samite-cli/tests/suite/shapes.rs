@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 /// A field of a shape.
 struct Field {
@@ -271,7 +272,6 @@ fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {
     run(&["artifact", "usage"]);
     run(&["session", "set", id, "--deliver", "*.txt"]);
     run(&["artifact", "deliver", branch]);
-    use std::os::unix::ffi::OsStrExt;
     fs::write(place.path().join("second").join(std::ffi::OsStr::from_bytes(b"\xff.txt")), "odd").unwrap();
     let deliver = ["artifact", "deliver", branch];
     let did = place.json(&deliver);

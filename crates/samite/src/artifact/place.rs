@@ -78,6 +78,7 @@ pub(super) fn check_apart(places: &[TreePath]) -> Result<()> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 mod tests {
     use super::*;
 

@@ -233,7 +233,7 @@ fn the_step_that_made_a_file_is_told_by_the_trees_and_its_inputs_are_as_it_found
         let made = client.reproduce(put.record.artifact, &place.path("again")).await.unwrap();
         assert_eq!(fs::read_to_string(place.path("again/work/data/in.txt")).unwrap(), "before\n");
         assert_eq!(made.argv.as_ref().unwrap()[2], "sort data/in.txt > out.txt; echo after > data/in.txt");
-        let compared = client.run_again(&made, Duration::from_secs(60)).unwrap();
+        let compared = client.run_again(&made, Duration::from_mins(1)).unwrap();
         assert_eq!((compared.same, compared.status), (true, Some(0)));
         // A file that no tree tells about has no step.
         fs::write(work.join("late.txt"), "late").unwrap();
@@ -275,12 +275,12 @@ fn reproducing_tells_same_from_other_and_an_input_in_the_outputs_place_proves_no
             };
             let put = put_with(client, session, None, &put).await;
             let made = client.reproduce(put.record.artifact, &place.path(&format!("again{number}"))).await.unwrap();
-            let compared = client.run_again(&made, Duration::from_secs(60)).unwrap();
+            let compared = client.run_again(&made, Duration::from_mins(1)).unwrap();
             assert_eq!((compared.same, compared.size), (same, size), "{words:?}: {compared:?}");
         }
         let put = put(client, session, &work.join("in.txt")).await;
         let made = client.reproduce(put.record.artifact, &place.path("bare")).await.unwrap();
-        assert_eq!(client.run_again(&made, Duration::from_secs(60)).unwrap_err().code(), "no_command");
+        assert_eq!(client.run_again(&made, Duration::from_mins(1)).unwrap_err().code(), "no_command");
         let again = client.reproduce(put.record.artifact, &place.path("bare")).await.unwrap_err();
         assert_eq!(again.code(), "not_empty");
     });
@@ -307,7 +307,7 @@ fn a_link_among_the_inputs_leads_neither_the_command_nor_its_output_elsewhere() 
         let put = put_with(client, session, None, &put).await;
         let made = client.reproduce(put.record.artifact, &place.path("again")).await.unwrap();
         assert_eq!(made.output, None);
-        assert_eq!(client.run_again(&made, Duration::from_secs(60)).unwrap_err().code(), "no_output");
+        assert_eq!(client.run_again(&made, Duration::from_mins(1)).unwrap_err().code(), "no_output");
         assert_eq!(fs::read_to_string(private.join("key")).unwrap(), "precious");
         assert_eq!(made.runs_in, made.directory.join("work"));
     });
@@ -372,7 +372,7 @@ fn an_artifact_outlives_its_branch_its_session_and_its_workspace() {
         let numbers = place.root().canonicalize().unwrap().join("elsewhere/numbers");
         assert_eq!(paths, [numbers.to_str().unwrap(), "in.bin"]);
         let made = client.reproduce(put.artifact, &place.path("again")).await.unwrap();
-        assert!(client.run_again(&made, Duration::from_secs(60)).unwrap().same);
+        assert!(client.run_again(&made, Duration::from_mins(1)).unwrap().same);
         let outside = place.root().canonicalize().unwrap().join("elsewhere/numbers");
         let outside = place.path("again/outside").join(outside.strip_prefix("/").unwrap());
         assert_eq!(fs::read_to_string(outside).unwrap(), "1\n2\n");
