@@ -8,7 +8,7 @@ pub(crate) use did::{Did, text};
 use did::set_apart;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -80,7 +80,11 @@ impl Place {
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Did {
         let mut command = self.command(arguments);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
+        match child.stdin.take().unwrap().write_all(input) {
+            // Some need no input, and are gone before it comes.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            written => written.unwrap(),
+        }
         Did::new(&child.wait_with_output().unwrap())
     }
 
