@@ -41,7 +41,8 @@ impl Hook {
 /// The events of a turn.
 fn events(place: &Place) -> Vec<Value> {
     let project = place.path().join("project");
-    let call = json!({"tool_name": "Write", "tool_input": {"file_path": project.join("a.txt")}, "tool_use_id": "call-1"});
+    let call =
+        json!({"tool_name": "Write", "tool_input": {"file_path": project.join("a.txt")}, "tool_use_id": "call-1"});
     let told = [
         ("SessionStart", json!({"source": "startup"})),
         ("UserPromptSubmit", json!({"prompt": "please"})),
