@@ -208,7 +208,7 @@ fn master() -> Result<Arc<dyn Master>> {
 ///
 /// # Errors
 /// As [`file_master`].
-fn master_file() -> Result<Option<PathBuf>> {
+pub(crate) fn master_file() -> Result<Option<PathBuf>> {
     let elsewhere = ["SAMITE_MASTER_COMMAND", "SAMITE_MASTER_KEY"];
     if elsewhere.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
         return Ok(None);
