@@ -19,8 +19,11 @@ use crate::store::Store;
 use crate::system::open_top;
 use crate::tree::Tree;
 use samite_host::kill_point;
-use samite_model::tree::{Action, Content, IsExcluded, Kept, KeptReason, Listing, Plan, PlanOptions, TreePath, plan};
+use samite_model::tree::{
+    Action, Content, Entry, IsExcluded, Kept, KeptReason, Listing, Plan, PlanOptions, TreePath, plan,
+};
 use samite_model::{BlockId, Error, Pseudonym, Result};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub(crate) use build::build;
@@ -186,11 +189,23 @@ fn plan_over(
         is_excluded: Some(is_excluded),
     };
     let plan = plan(&current, &base, &target, &planning);
-    let whole = plan.kept.is_empty() && options.within.is_empty() && same_rules;
+    let whole = plan.kept.is_empty() && same_rules && leaves_nothing_else(&plan, &current, &target);
     // Where this process cannot set owners, nobody else may own anything.
     let outcome = (whole && (owners || scanned.is_own() && target.iter().all(|(_, entry)| is_own(&entry.metadata))))
         .then(|| report_after(&scanned.report, &current, &target));
     Ok(PlannedRestore { plan, scanned, target, outcome })
+}
+
+/// Whether all that is not as in the target is something to do: a time that somebody set, for one, stays and is not listed.
+fn leaves_nothing_else(plan: &Plan, current: &Listing, target: &Listing) -> bool {
+    let acted: HashSet<&TreePath> = plan.actions.iter().map(Action::path).collect();
+    let is_as = |found: &Entry, other: Option<&Entry>| {
+        other.is_some_and(|other| found.metadata == other.metadata && found.content.is_same(&other.content))
+    };
+    let stands = |one: &Listing, other: &Listing| {
+        one.iter().all(|(path, entry)| acted.contains(path) || is_as(entry, other.get(path)))
+    };
+    stands(current, target) && stands(target, current)
 }
 
 /// What a scan would report once what differs is as in the target.

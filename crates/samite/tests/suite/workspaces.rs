@@ -101,6 +101,30 @@ fn what_a_rewind_records_of_its_end_is_what_is_there() {
 }
 
 #[test]
+fn a_time_that_a_person_set_is_in_the_tree_that_a_rewind_records() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = attached(&client, &work).await;
+        fs::write(work.join("a"), "one").unwrap();
+        fs::write(work.join("b"), "one").unwrap();
+        let first = take(&client, session).await;
+        fs::write(work.join("a"), "two").unwrap();
+        take(&client, session).await;
+        let file = fs::File::options().write(true).open(work.join("b")).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(7)).unwrap();
+        let options = ForkOptions { seq: Some(first.position.seq), ..ForkOptions::default() };
+        let rewound = client.rewind(session, options, WriterOptions::default(), &RestoreRequest::default()).await;
+        assert!(rewound.unwrap().1.unwrap().report.is_complete());
+        assert_eq!(read(&work.join("a")).as_deref(), Some("one"));
+        let looked = take(&client, session).await;
+        assert!(looked.unchanged);
+        assert_ne!(looked.root, first.root);
+    });
+}
+
+#[test]
 fn a_rewind_to_other_rules_records_what_they_no_longer_exclude() {
     let place = Place::new();
     let work = place.directory("work");
