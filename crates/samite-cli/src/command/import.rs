@@ -6,7 +6,7 @@ use crate::shape::show_paths;
 use crate::surface::{Access, Surface};
 use clap::{Args, Subcommand};
 use samite::import::claude_code::arrange;
-use samite::import::{Importer, NOT_A_TRANSCRIPT};
+use samite::import::{self, Harness, Importer, NOT_A_TRANSCRIPT, Unit};
 use samite_host::files::io_error;
 use samite_model::{Error, Result};
 use serde::Serialize;
@@ -19,6 +19,48 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
     ClaudeCode(ClaudeCode),
+    /// Import Codex CLI's rollouts: sessions, calls as steps, rollbacks as branches, sub-agents as child sessions
+    ///
+    /// Every line is kept, byte for byte, in the order of the file. Turns that were rolled back stay on the branch that
+    /// was left. Torn lines, repeated results and results without a call are reported with their line numbers and lose
+    /// nothing. Importing again adds only what is new. A call without an output is in doubt. A file of which no line is
+    /// a record is no rollout: it is refused, or, in a directory, named and left out.
+    #[command(after_long_help = "\
+Examples:
+  samite import codex ~/.codex/sessions
+  samite import codex rollout-2026-02-01T00-00-00-ID.jsonl")]
+    Codex {
+        /// A rollout, or a directory with rollouts in it at any depth
+        path: PathBuf,
+    },
+    /// Import Gemini CLI's chats: sessions, calls as steps, rewinds as branches, sub-agents as child sessions
+    ///
+    /// Every record is kept, byte for byte, in the order of the file, also of older chats that are one JSON document.
+    /// Messages that were rewound stay on the branch that was left. What is torn is reported and loses nothing.
+    /// Importing again adds only what is new. A call without a result is in doubt. A file without a record is no chat:
+    /// it is refused, or, in a directory, named and left out.
+    #[command(after_long_help = "\
+Examples:
+  samite import gemini-cli ~/.gemini/tmp
+  samite import gemini-cli session-2026-02-01T00-00-6843839b.jsonl")]
+    GeminiCli {
+        /// A chat, or a directory with chats in it at any depth
+        path: PathBuf,
+    },
+    /// Import SWE-agent's trajectories: histories as conversations, actions as steps
+    ///
+    /// A trajectory is one JSON document; each element of its lists and each other field is a record, kept byte for
+    /// byte. A document that was cut keeps what is whole, and says what is not. An action that neither the trajectory
+    /// nor an observation tells the end of is in doubt. A trajectory has no id of its own and is known by the last
+    /// three parts of its path: importing it again from there adds only what is new.
+    #[command(after_long_help = "\
+Examples:
+  samite import swe-agent trajectories/me/run-1
+  samite import swe-agent marshmallow-1867.traj --json | jq .transcripts")]
+    SweAgent {
+        /// A trajectory, or a directory with trajectories (*.traj) in it at any depth
+        path: PathBuf,
+    },
 }
 
 /// Import Claude Code's transcripts: sessions with branches, tool calls as steps, sub-agents as child sessions
@@ -64,6 +106,8 @@ struct Transcript {
     duplicates: u64,
     reported: u64,
     findings: Vec<Finding>,
+    #[serde(skip)]
+    unit: Unit,
 }
 
 #[derive(Serialize)]
@@ -79,7 +123,7 @@ const SHOWN: usize = 20;
 impl Answer for Imported {
     fn show(&self, page: &mut Page) {
         for transcript in &self.transcripts {
-            let counts = format!("  {}", count(transcript.lines, "line"));
+            let counts = format!("  {}", count(transcript.lines, transcript.unit.name()));
             page.spans(&[
                 (Style::Plain, &transcript.session),
                 (Style::Dim, "  "),
@@ -96,7 +140,7 @@ impl Answer for Imported {
         show_paths(page, "no transcripts, and left out:", &self.skipped);
         page.line(format!(
             "{}: {} imported, {} there already, {} with something to report",
-            count(self.lines, "line"),
+            count(self.lines, self.transcripts.first().map_or(Unit::Line, |first| first.unit).name()),
             self.new,
             self.duplicates,
             self.reported
@@ -123,88 +167,133 @@ fn open(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(1 << 20, file))
 }
 
-impl Import {
-    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let Self::ClaudeCode(command) = self;
-        command.run(surface).await
+impl Transcript {
+    fn of(path: &Path, imported: &import::Imported) -> Self {
+        let report = &imported.report;
+        let finding = |finding: &import::claude_code::Finding| Finding {
+            line: finding.line,
+            code: finding.kind.code(),
+            message: finding.told(report.unit),
+        };
+        Self {
+            path: path.display().to_string(),
+            session: imported.session.to_string(),
+            sidechains: imported.sidechains.iter().map(ToString::to_string).collect(),
+            lines: report.accounting.lines(),
+            imported: report.accounting.imported,
+            duplicates: report.accounting.duplicates,
+            reported: report.accounting.reported,
+            findings: report.findings.iter().map(finding).collect(),
+            unit: report.unit,
+        }
     }
 }
 
-impl ClaudeCode {
-    async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        // A link that a person names is followed; those below it are not.
-        let path = self.path.canonicalize().map_err(|error| io_error("look at", &self.path, error))?;
-        let mut paths = Vec::new();
-        find(&path, &mut paths)?;
-        let one = path.is_file();
-        let transcripts = if one { paths } else { arrange(paths).into_iter().map(|file| file.path).collect() };
-        let none = || {
-            Error::not_found("no_transcripts", format!("there are no transcripts (*.jsonl) in {}", path.display()))
-                .hint("Claude Code keeps them in ~/.claude/projects")
-        };
-        if transcripts.is_empty() {
-            return Err(none());
+/// What is imported, and how its files are told from others.
+#[derive(Clone, Copy)]
+enum From {
+    ClaudeCode,
+    Harness(Harness),
+}
+
+impl From {
+    fn arrange(self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        match self {
+            Self::ClaudeCode => arrange(paths).into_iter().map(|file| file.path).collect(),
+            Self::Harness(harness) => harness.arrange(paths),
         }
-        let whole = transcripts.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum::<u64>();
-        let client = surface.open(Access::Create)?.client().await?;
-        let mut importer = Importer::new(&client);
-        let progress = surface.printer.progress("importing (bytes)");
-        let mut done = 0;
-        let mut answers = Vec::new();
-        let mut skipped = Vec::new();
-        for path in &transcripts {
-            let mut read = 0;
-            let mut tell = |bytes| {
-                read = bytes;
-                progress.set(done + bytes, Some(whole));
-            };
-            let transcript = match importer.transcript(path, open(path)?, open(path)?, &mut tell).await {
-                Err(error) if error.code() == NOT_A_TRANSCRIPT && !one => {
-                    skipped.push(path.display().to_string());
-                    continue;
-                }
-                other => other.map_err(|error| error.context(path.display()))?,
-            };
-            done += read;
-            let accounting = transcript.report.accounting;
-            answers.push(Transcript {
-                path: path.display().to_string(),
-                session: transcript.session.to_string(),
-                sidechains: transcript.sidechains.iter().map(ToString::to_string).collect(),
-                lines: accounting.lines(),
-                imported: accounting.imported,
-                duplicates: accounting.duplicates,
-                reported: accounting.reported,
-                findings: transcript
-                    .report
-                    .findings
-                    .iter()
-                    .map(|finding| Finding {
-                        line: finding.line,
-                        code: finding.kind.code(),
-                        message: finding.to_string(),
-                    })
-                    .collect(),
-            });
-        }
-        drop(progress);
-        if answers.is_empty() {
-            return Err(none());
-        }
-        let total = importer.accounting();
-        let id = match answers.as_slice() {
-            [only] => Some(only.session.clone()),
-            _ => None,
-        };
-        surface.printer.answer(&Imported {
-            id,
-            lines: total.lines(),
-            new: total.imported,
-            duplicates: total.duplicates,
-            reported: total.reported,
-            transcripts: answers,
-            skipped,
-        })?;
-        Ok(ExitCode::SUCCESS)
     }
+
+    fn none(self, path: &Path) -> Error {
+        let path = path.display();
+        match self {
+            Self::ClaudeCode => {
+                Error::not_found("no_transcripts", format!("there are no transcripts (*.jsonl) in {path}"))
+                    .hint("Claude Code keeps them in ~/.claude/projects")
+            }
+            Self::Harness(harness) => {
+                Error::not_found("no_transcripts", format!("there is nothing of {} in {path}", harness.name()))
+                    .hint(harness.place())
+            }
+        }
+    }
+}
+
+impl Import {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let (from, path) = match self {
+            Self::ClaudeCode(command) => (From::ClaudeCode, command.path),
+            Self::Codex { path } => (From::Harness(Harness::Codex), path),
+            Self::GeminiCli { path } => (From::Harness(Harness::GeminiCli), path),
+            Self::SweAgent { path } => (From::Harness(Harness::SweAgent), path),
+        };
+        run(surface, from, &path).await
+    }
+}
+
+async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
+    // A link that a person names is followed; those below it are not.
+    let path = path.canonicalize().map_err(|error| io_error("look at", path, error))?;
+    let mut paths = Vec::new();
+    find(&path, &mut paths)?;
+    let one = path.is_file();
+    let sources = if one { paths } else { from.arrange(paths) };
+    if sources.is_empty() {
+        return Err(from.none(&path));
+    }
+    let whole = sources.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum::<u64>();
+    let client = surface.open(Access::Create)?.client().await?;
+    let mut importer = Importer::new(&client);
+    let progress = surface.printer.progress("importing (bytes)");
+    let mut done = 0;
+    let mut answers = Vec::new();
+    let mut skipped = Vec::new();
+    for path in &sources {
+        let mut read = 0;
+        let mut tell = |bytes| {
+            read = bytes;
+            progress.set(done + bytes, Some(whole));
+        };
+        let imported = match from {
+            From::ClaudeCode => importer.transcript(path, open(path)?, open(path)?, &mut tell).await,
+            From::Harness(harness) => importer.source(harness, path, &mut tell).await,
+        };
+        let imported = match imported {
+            Err(error) if error.code() == NOT_A_TRANSCRIPT && !one => {
+                skipped.push(path.display().to_string());
+                continue;
+            }
+            other => other.map_err(|error| error.context(path.display()))?,
+        };
+        done += read;
+        answers.push(Transcript::of(path, &imported));
+    }
+    drop(progress);
+    if answers.is_empty() {
+        return Err(from.none(&path));
+    }
+    answer(surface, &importer, answers, skipped)
+}
+
+fn answer(
+    surface: &Surface,
+    importer: &Importer<'_>,
+    transcripts: Vec<Transcript>,
+    skipped: Vec<String>,
+) -> Result<ExitCode> {
+    let total = importer.accounting();
+    let id = match transcripts.as_slice() {
+        [only] => Some(only.session.clone()),
+        _ => None,
+    };
+    surface.printer.answer(&Imported {
+        id,
+        lines: total.lines(),
+        new: total.imported,
+        duplicates: total.duplicates,
+        reported: total.reported,
+        transcripts,
+        skipped,
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -6,15 +6,15 @@
 mod batch;
 mod target;
 
-use super::claude_code::{
-    Accounting, AgentIdentity, Begin, Finished, Item, KnownRecords, LineClass, Lines, Planner, Report, SessionRef,
-    identify,
-};
+use super::claude_code::{AgentIdentity, Finished, KnownRecords, Lines, Planner as ClaudeCode, identify};
+use super::frame::lines::Records;
+use super::frame::plan::{Begin, BranchRef, Item, LineClass, SessionRef};
+use super::frame::report::{Accounting, Finding, FindingKind, Report};
 use crate::client::Client;
 use crate::payload::ParentSession;
 use crate::session::NewSession;
 use samite_model::{Error, Result, SessionId};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -82,17 +82,11 @@ impl<'a> Importer<'a> {
         }
         let parent_session = identity.session_id.clone();
         let is_agent = identity.agent.is_some();
-        let mut planner = Planner::new(identity);
+        let mut planner = ClaudeCode::new(identity);
         if let (true, Some(known)) = (is_agent, self.known.get(&parent_session)) {
             planner = planner.below(known.clone());
         }
-        let mut run = Run {
-            client: self.client,
-            targets: Vec::new(),
-            keys: HashMap::new(),
-            agents: &mut self.agents,
-            before: Vec::new(),
-        };
+        let mut run = Run::new(self.client, &mut self.agents);
         let mut lines = Lines::new(body);
         while let Some(line) = lines.next_line()? {
             progress(line.offset + line.bytes.len() as u64);
@@ -100,28 +94,62 @@ impl<'a> Importer<'a> {
                 run.carry_out(item).await?;
             }
         }
-        let Run { targets, before, .. } = run;
-        let Finished { mut report, known, current, .. } = planner.finish();
-        let mut sessions = Vec::new();
-        for (place, target) in targets.into_iter().enumerate() {
-            sessions.push(target.session);
-            target.finish(self.client, current.get(place).copied()).await?;
-        }
-        for known in before {
-            match known {
-                Before::Stored(class) => report.accounting.stored_before(class),
-                Before::Changed(line, class) => report.changed_since(line, class),
-            }
-        }
+        let Finished { report, known, current, .. } = planner.finish();
+        let imported = run.finish(report, &current).await?;
         if !is_agent {
             self.known.insert(parent_session, known);
         }
-        self.total.add(&report.accounting);
-        let mut sessions = sessions.into_iter();
-        let session =
-            sessions.next().ok_or_else(|| Error::internal("bad_plan", "a plan of a transcript begins no session"))?;
-        Ok(Imported { session, sidechains: sessions.collect(), report })
+        self.total.add(&imported.report.accounting);
+        Ok(imported)
     }
+
+    /// Imports one source: reads it record by record and carries the planner's plan out. When this returns, all of it is
+    /// durable; importing it again adds nothing.
+    ///
+    /// # Errors
+    /// `conflict` (`lease_held`) while a writer holds the session; as the source's reading; `internal` (`bad_plan`) when
+    /// no record begins a session.
+    pub(super) async fn carry(
+        &mut self,
+        mut planner: impl Planner,
+        records: &mut impl Records,
+        progress: OnBytes<'_>,
+    ) -> Result<Imported> {
+        let mut run = Run::new(self.client, &mut self.agents);
+        let mut last = 0;
+        while let Some(record) = records.next_record()? {
+            progress(record.offset + record.bytes.len() as u64);
+            last = record.number;
+            for item in planner.accept(&record) {
+                run.carry_out(item).await?;
+            }
+        }
+        let Plan { mut report, current } = planner.finish();
+        if records.is_cut() && last > 0 {
+            report.findings.push(Finding { line: last, kind: FindingKind::DocumentCut });
+        }
+        let imported = run.finish(report, &current).await?;
+        self.total.add(&imported.report.accounting);
+        Ok(imported)
+    }
+}
+
+/// Plans one source, record by record. A record's items depend on those before it and on nothing after it.
+pub(super) trait Planner {
+    /// What a record asks for, in order.
+    fn accept<'a>(&mut self, record: &super::frame::lines::Line<'a>) -> Vec<Item<'a>>;
+
+    /// Ends the plan after the last record.
+    fn finish(self) -> Plan;
+}
+
+/// The end of a plan.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// What there is to say; doubts about steps are among its findings.
+    pub(super) report: Report,
+    /// The current branch of each session, by [`SessionRef`].
+    pub(super) current: Vec<BranchRef>,
 }
 
 /// What the store knew of a line before.
@@ -130,8 +158,8 @@ enum Before {
     Changed(u64, LineClass),
 }
 
-/// One transcript's plan while it is carried out.
-struct Run<'a> {
+/// One plan while it is carried out.
+pub(super) struct Run<'a> {
     client: &'a Client,
     targets: Vec<Target>,
     /// The sessions of this plan by their keys.
@@ -140,8 +168,31 @@ struct Run<'a> {
     before: Vec<Before>,
 }
 
-impl Run<'_> {
-    async fn carry_out(&mut self, item: Item<'_>) -> Result<()> {
+impl<'a> Run<'a> {
+    pub(super) fn new(client: &'a Client, agents: &'a mut HashMap<String, String>) -> Self {
+        Self { client, targets: Vec::new(), keys: HashMap::new(), agents, before: Vec::new() }
+    }
+
+    /// Makes everything durable and gives the branches up.
+    pub(super) async fn finish(self, mut report: Report, current: &[BranchRef]) -> Result<Imported> {
+        let mut sessions = Vec::new();
+        for (place, target) in self.targets.into_iter().enumerate() {
+            sessions.push(target.session);
+            target.finish(self.client, current.get(place).copied()).await?;
+        }
+        for known in self.before {
+            match known {
+                Before::Stored(class) => report.accounting.stored_before(class),
+                Before::Changed(line, class) => report.changed_since(line, class),
+            }
+        }
+        let mut sessions = sessions.into_iter();
+        let session =
+            sessions.next().ok_or_else(|| Error::internal("bad_plan", "a plan of a transcript begins no session"))?;
+        Ok(Imported { session, sidechains: sessions.collect(), report })
+    }
+
+    pub(super) async fn carry_out(&mut self, item: Item<'_>) -> Result<()> {
         match item {
             Item::Begin(begin) => self.begin(begin).await,
             Item::Fork(fork) => target(&mut self.targets, fork.session)?.fork(self.client, &fork).await,
@@ -173,14 +224,7 @@ impl Run<'_> {
                 Some(agent) => format!("agent {agent}"),
                 None => begin.session_id.clone(),
             };
-            let source = json!({
-                "harness": "claude-code",
-                "session": begin.session_id,
-                "agent": begin.agent,
-                "cwd": begin.cwd,
-                "version": begin.version,
-                "git_branch": begin.git_branch,
-            });
+            let source = source_of(&begin);
             let name = (!name.is_empty() && name.len() <= 512 && !name.chars().any(char::is_control)).then_some(name);
             let new = NewSession {
                 name,
@@ -210,6 +254,23 @@ impl Run<'_> {
         };
         Ok(Some(ParentSession { session, step }))
     }
+}
+
+/// What a session remembers of where it came from.
+fn source_of(begin: &Begin) -> Value {
+    let mut source = Map::new();
+    for (name, value) in [
+        ("harness", json!(begin.harness)),
+        ("session", json!(begin.session_id)),
+        ("agent", json!(begin.agent)),
+        ("cwd", json!(begin.cwd)),
+        ("version", json!(begin.version)),
+        ("git_branch", json!(begin.git_branch)),
+    ] {
+        source.insert(name.to_owned(), value);
+    }
+    source.extend(begin.more.clone());
+    Value::Object(source)
 }
 
 fn target(targets: &mut [Target], session: SessionRef) -> Result<&mut Target> {

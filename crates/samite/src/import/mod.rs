@@ -4,5 +4,14 @@
 
 mod carry_out;
 pub mod claude_code;
+mod codex;
+mod frame;
+mod gemini_cli;
+mod sources;
+mod swe_agent;
+#[cfg(test)]
+mod tests;
 
 pub use carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};
+pub use frame::report::Unit;
+pub use sources::Harness;

@@ -3,7 +3,7 @@
 use super::Before;
 use crate::client::Client;
 use crate::core::Draft;
-use crate::import::claude_code::{Append, CallStarted};
+use crate::import::frame::plan::{Append, CallStarted};
 use crate::payload::{Event, StepEnded, StepStarted};
 use crate::views::{self, IndexHash, OpenStep, Projection, row};
 use crate::writer::{Writer, WriterOptions};
@@ -70,23 +70,25 @@ impl BranchImport {
             self.flush().await?;
         }
         let hash = self.writer.own_hash();
-        let fingerprint = hash.hash("submitted", &[&append.kind.code().to_be_bytes(), append.payload])?;
+        let fingerprint = hash.hash("submitted", &[&append.kind.code().to_be_bytes(), &append.payload])?;
         let mut id = append.dedupe.as_str();
         let mut key = hash.hash("dedupe", &[id.as_bytes()])?;
         let mut before = None;
         if self.known.get(&key).is_some_and(|(_, known)| *known != fingerprint) {
             id = append.dedupe_if_changed.as_str();
             key = hash.hash("dedupe", &[id.as_bytes()])?;
-            before = Some(Before::Changed(append.line, append.class));
+            before = append.class.map(|class| Before::Changed(append.line, class));
         }
         if let Some((position, _)) = self.known.get(&key) {
-            return Ok((*position, before.or(Some(Before::Stored(append.class)))));
+            // Steps that follow belong to an entry that was there before, whatever else the line became.
+            self.last = None;
+            return Ok((*position, before.or(append.class.map(Before::Stored))));
         }
         let attributes = attributes(append, range);
         let draft = Draft {
             id: self.writer.core().entry_id()?,
             kind: append.kind,
-            payload: Event::encode(Some(id), attributes.as_ref(), append.payload)?,
+            payload: Event::encode(Some(id), attributes.as_ref(), &append.payload)?,
             views: Projection { rows: vec![views::dedupe(key, fingerprint)], registers: Vec::new() },
         };
         let position = self.next();

@@ -4,7 +4,7 @@ use super::Before;
 use super::batch::BranchImport;
 use crate::branch::ForkOptions;
 use crate::client::Client;
-use crate::import::claude_code::{Append, BranchRef, CallStarted, Fork};
+use crate::import::frame::plan::{Append, BranchRef, CallStarted, Fork};
 use crate::payload::ForkReason;
 use samite_model::{BranchId, Error, Position, Result, SessionId};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Whose transcript it is.
 
 use super::damage::{decode, glued, is_blank};
-use super::index::printable;
+use super::ids::printable;
 use super::lines::Lines;
 use super::record::{Parsed, Record, parse};
 use samite_model::Result;

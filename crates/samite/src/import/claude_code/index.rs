@@ -1,21 +1,8 @@
 //! The records seen so far, by id: what a later record can hang off. It holds hashes and numbers, no text.
 
-use super::plan::DedupeId;
+pub(super) use super::ids::{Key, key};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Sixteen bytes of a BLAKE3 hash.
-pub(super) type Key = [u8; 16];
-
-/// The key of some bytes.
-pub(super) fn key(bytes: &[u8]) -> Key {
-    let mut key = [0; 16];
-    let hash = blake3::hash(bytes);
-    for (to, from) in key.iter_mut().zip(hash.as_bytes()) {
-        *to = *from;
-    }
-    key
-}
 
 /// A record's number in the index.
 pub(super) type NodeId = usize;
@@ -159,36 +146,6 @@ impl KnownRecords {
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    data_encoding::HEXLOWER.encode(bytes)
-}
-
-/// An id of the transcript as a key: itself when it is short and printable, else its hash.
-pub(super) fn printable(id: &str, longest: usize) -> String {
-    if !id.is_empty() && id.len() <= longest && id.bytes().all(|byte| byte.is_ascii_graphic()) {
-        id.to_owned()
-    } else {
-        format!("hash:{}", hexadecimal(&key(id.as_bytes())))
-    }
-}
-
-impl DedupeId {
-    /// The id of a record with a `uuid`.
-    pub(super) fn of_uuid(uuid: &str) -> Self {
-        Self(format!("uuid:{}", printable(uuid, 80)))
-    }
-
-    /// The id of a record whose `uuid` is another's.
-    pub(super) fn of_other(uuid: &str, content: &Key) -> Self {
-        Self(format!("uuid:{}", hexadecimal(&key(uuid.as_bytes()))) + ":" + &hexadecimal(content))
-    }
-
-    /// The id of a line without a `uuid`.
-    pub(super) fn of_line(content: &Key, before: u64) -> Self {
-        Self(format!("line:{}:{before}", hexadecimal(content)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,14 +163,5 @@ mod tests {
         assert!(!join("d", "a"));
         assert!(!join("d", "d"));
         assert!(join("d", "e"));
-    }
-
-    #[test]
-    fn ids_that_make_no_key_are_hashed() {
-        assert_eq!(printable("toolu_1", 80), "toolu_1");
-        for id in ["", "a b", "\u{e9}", &"x".repeat(81)] {
-            assert_eq!(printable(id, 80).len(), 37, "{id:?}");
-        }
-        assert_eq!(DedupeId::of_line(&[1; 16], 2).as_str(), "line:01010101010101010101010101010101:2");
     }
 }

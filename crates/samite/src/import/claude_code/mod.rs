@@ -68,30 +68,28 @@
 //! transcript are child sessions. The tool call that started one is known from the progress or the result of that
 //! call, or from an equal prompt.
 
-mod context;
 mod damage;
 mod directory;
 mod identity;
 mod index;
-mod lines;
-mod loose;
-mod plan;
 mod planner;
 mod record;
-mod report;
 mod sidechain;
-mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-pub use context::{ContextRole, context};
-pub use damage::Flaw;
+use super::frame::{context, ids, lines, loose, plan, report, steps};
+
+pub use super::frame::context::{ContextRole, context};
+pub use super::frame::damage::Flaw;
+pub use super::frame::lines::{Line, Lines};
+pub use super::frame::plan::{
+    Append, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, LineRange, SessionRef,
+};
+pub use super::frame::report::{Accounting, Finding, FindingKind, Report};
+pub use super::frame::steps::OpenCall;
 pub use directory::{TranscriptFile, agents_folder, arrange};
 pub use identity::{AgentIdentity, Identity, identify};
 pub use index::KnownRecords;
-pub use lines::{Line, Lines};
-pub use plan::{Append, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, LineRange, SessionRef};
 pub use planner::{Finished, Planner};
-pub use report::{Accounting, Finding, FindingKind, Report};
-pub use steps::OpenCall;

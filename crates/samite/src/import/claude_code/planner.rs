@@ -15,6 +15,7 @@ use super::sidechain::Sidechains;
 use super::steps::{Calls, OpenCall};
 use super::tree::{Place, Shape, Tree};
 use samite_model::EntryKind;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Plans one transcript, line by line.
@@ -228,7 +229,7 @@ impl Planner {
             branch: BranchRef(place.branch),
             line: number,
             offset: line.offset,
-            payload: line.bytes,
+            payload: Cow::Borrowed(line.bytes),
             dedupe,
             dedupe_if_changed,
             kind: meaning.kind,
@@ -236,7 +237,8 @@ impl Planner {
             summarises,
             flaw: reading.flaw,
             record: reading.range.clone(),
-            class,
+            class: Some(class),
+            more: serde_json::Map::new(),
         }));
         items.extend(steps);
     }

@@ -3,9 +3,12 @@
 use super::Reading;
 use crate::import::claude_code::identity::{agent_key, session_key, sidechain_key};
 use crate::import::claude_code::index::NodeId;
-use crate::import::claude_code::plan::{Begin, Item, SessionRef};
+use crate::import::frame::plan::{Begin, Item, SessionRef};
 use crate::import::claude_code::record::{Record, prompt};
 use crate::import::claude_code::tree::Tree;
+
+/// What the sessions' sources name.
+const HARNESS: &str = "claude-code";
 
 impl super::Planner {
     /// The session that the record belongs to; a sidechain's starts with its first record.
@@ -38,6 +41,7 @@ impl super::Planner {
             let own = &self.identity.session_id;
             items.push(Item::Begin(Begin {
                 session: SessionRef(session),
+                harness: HARNESS,
                 key: agent.map_or_else(|| sidechain_key(own, &first), |agent| agent_key(own, agent)),
                 session_id: own.clone(),
                 agent: Some(agent.map_or(first, str::to_owned)),
@@ -47,6 +51,7 @@ impl super::Planner {
                 version: record.version.get().map(str::to_owned),
                 git_branch: record.git_branch.get().map(str::to_owned),
                 line,
+                ..Begin::default()
             }));
         }
         session
@@ -57,6 +62,7 @@ impl super::Planner {
         let agent = identity.agent.as_ref();
         Begin {
             session: SessionRef(0),
+            harness: HARNESS,
             key: identity.key(),
             session_id: identity.session_id.clone(),
             agent: agent.map(|agent| agent.id.clone()),
@@ -66,6 +72,7 @@ impl super::Planner {
             version: identity.version.clone(),
             git_branch: identity.git_branch.clone(),
             line: 1,
+            ..Begin::default()
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The tools of a record: the steps that it starts and ends, and the sub-agents that it names.
 
 use super::Reading;
-use crate::import::claude_code::index::printable;
-use crate::import::claude_code::plan::{BranchRef, CallStarted, Item, SessionRef};
+use crate::import::frame::flat::tool_name;
+use crate::import::frame::ids::printable;
+use crate::import::frame::plan::{BranchRef, CallStarted, Item, SessionRef};
 use crate::import::claude_code::record::{Block, Record, tool_inputs};
-use crate::import::claude_code::report::{FindingKind, shown};
-use crate::import::claude_code::steps::{OpenCall, ResultIs};
+use crate::import::frame::report::{FindingKind, shown};
+use crate::import::frame::steps::{OpenCall, ResultIs};
 use serde_json::Value;
 
 /// Tools that start a sub-agent with a prompt.
@@ -103,9 +104,4 @@ impl super::Planner {
             }
         }
     }
-}
-
-fn tool_name(name: &str) -> String {
-    let name: String = name.chars().filter(|character| !character.is_control()).take(120).collect();
-    if name.is_empty() { "unnamed".to_owned() } else { name }
 }

@@ -8,6 +8,7 @@ mod tree;
 
 use super::*;
 use samite_model::EntryKind;
+use std::borrow::Cow;
 
 /// An item without its borrow.
 pub(super) type Owned = Item<'static>;
@@ -24,7 +25,7 @@ pub(super) struct Plan {
 
 fn own(item: Item<'_>) -> Owned {
     match item {
-        Item::Append(append) => Item::Append(Append { payload: &[], ..append }),
+        Item::Append(append) => Item::Append(Append { payload: Cow::Borrowed(&[]), ..append }),
         Item::Begin(begin) => Item::Begin(begin),
         Item::Fork(fork) => Item::Fork(fork),
         Item::CallStarted(call) => Item::CallStarted(call),

@@ -84,14 +84,14 @@ impl Store {
                         let session = self.0.get_mut(&keys[append.session.0]).unwrap();
                         let branch = branches[&(append.session, append.branch)];
                         let mut id = append.dedupe.as_str();
-                        if session.find(branch, id).is_some_and(|(_, bytes)| bytes != append.payload) {
+                        if session.find(branch, id).is_some_and(|(_, bytes)| bytes != &append.payload[..]) {
                             id = append.dedupe_if_changed.as_str();
-                            changed.push((append.line, append.class));
+                            changed.extend(append.class.map(|class| (append.line, class)));
                         }
                         if let Some((position, stored)) = session.find(branch, id) {
-                            assert_eq!(stored, append.payload);
+                            assert_eq!(stored, &append.payload[..]);
                             positions.insert(append.line, position);
-                            before.push(append.class);
+                            before.extend(append.class);
                         } else {
                             let branch = &mut session.branches[branch];
                             branch.entries.push((id.to_owned(), append.payload.to_vec()));

@@ -126,6 +126,27 @@ pub enum FindingKind {
     },
     /// The store has another record under its id; both are kept.
     ChangedSince,
+    /// It goes back to a record that is in no line before it.
+    TargetMissing {
+        /// The record's id.
+        target: String,
+    },
+    /// Numbered records before it are missing. Not a fault of the line.
+    Gap {
+        /// The first number that is missing.
+        from: u64,
+        /// The last one.
+        to: u64,
+    },
+    /// The document ends after it without having been closed. Not a fault of the line.
+    DocumentCut,
+    /// Its bytes are whole, but what is in them cannot be decoded.
+    Undecodable {
+        /// What its writer says that they are.
+        encoding: String,
+    },
+    /// An attachment in it cannot be decoded. Not a fault: its bytes are in the entry.
+    AttachmentUnreadable,
 }
 
 impl FindingKind {
@@ -133,7 +154,13 @@ impl FindingKind {
     pub const fn is_fault(&self) -> bool {
         !matches!(
             self,
-            Self::Repeated { .. } | Self::InputUnreadable | Self::InDoubt { .. } | Self::LeafElsewhere { .. }
+            Self::Repeated { .. }
+                | Self::InputUnreadable
+                | Self::InDoubt { .. }
+                | Self::LeafElsewhere { .. }
+                | Self::Gap { .. }
+                | Self::DocumentCut
+                | Self::AttachmentUnreadable
         )
     }
 
@@ -156,54 +183,105 @@ impl FindingKind {
             Self::InDoubt { .. } => "in_doubt",
             Self::LeafElsewhere { .. } => "leaf_elsewhere",
             Self::ChangedSince => "changed_since",
+            Self::TargetMissing { .. } => "target_missing",
+            Self::Gap { .. } => "gap",
+            Self::DocumentCut => "document_cut",
+            Self::Undecodable { .. } => "undecodable",
+            Self::AttachmentUnreadable => "attachment_unreadable",
         }
+    }
+}
+
+/// What a source's records are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Lines of a file.
+    #[default]
+    Line,
+    /// Elements of a document.
+    Record,
+    /// Files of one event each.
+    Event,
+    /// Rows of a database.
+    Row,
+}
+
+impl Unit {
+    /// The word for one.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Record => "record",
+            Self::Event => "event",
+            Self::Row => "row",
+        }
+    }
+}
+
+impl Finding {
+    /// The finding as a sentence, of a source with such records.
+    pub fn told(&self, unit: Unit) -> String {
+        let (number, unit) = (self.line, unit.name());
+        let rest = match &self.kind {
+            FindingKind::Damaged(flaw) => format!("{}; kept as it is", flaw.words()),
+            FindingKind::Blank => "is blank; not kept".to_owned(),
+            FindingKind::NotARecord => "is no record; kept as an event".to_owned(),
+            FindingKind::NoMessage => "has no message; kept as an event".to_owned(),
+            FindingKind::Repeated { first } => format!("repeats {unit} {first}; not added again"),
+            FindingKind::SameIdOtherBytes { uuid, first } => {
+                format!("has the id {uuid} of {unit} {first}, but is another record; both are kept")
+            }
+            FindingKind::ParentMissing { parent } => {
+                format!("names the parent {parent}, which is in no {unit} before it; kept in {unit} order")
+            }
+            FindingKind::ParentCycle { parent } => {
+                format!("names the parent {parent}, which descends from it; kept in {unit} order")
+            }
+            FindingKind::CallWithoutId => "calls a tool without an id; kept, but no step".to_owned(),
+            FindingKind::CallRepeated { tool_use, first } => {
+                format!("calls a tool with the id {tool_use} of {unit} {first}; kept, but no second step")
+            }
+            FindingKind::ResultRepeated { tool_use, first } => {
+                format!("is a second result of {tool_use} after {unit} {first}; kept, and the first one counts")
+            }
+            FindingKind::ResultWithoutCall { tool_use } => {
+                format!("is a result of {tool_use}, which no {unit} before it called; kept, but no step")
+            }
+            FindingKind::InputUnreadable => "has a tool's input that cannot be read as a value; kept".to_owned(),
+            FindingKind::InDoubt { tool_use, tool } => {
+                format!("calls {tool} ({tool_use}) and no {unit} has its result; the step is in doubt")
+            }
+            FindingKind::LeafElsewhere { leaf } => {
+                format!("is a title for the record {leaf}, which is in no {unit} before it; kept")
+            }
+            FindingKind::ChangedSince => {
+                "differs from the record imported under its id before; both are kept".to_owned()
+            }
+            FindingKind::TargetMissing { target } => {
+                format!("goes back to {target}, which is in no {unit} before it; kept in {unit} order")
+            }
+            FindingKind::Gap { from, to } if from == to => format!("follows a gap: number {from} is missing"),
+            FindingKind::Gap { from, to } => format!("follows a gap: the numbers {from} to {to} are missing"),
+            FindingKind::DocumentCut => "is the last one of a document that ends before its end".to_owned(),
+            FindingKind::Undecodable { encoding } => {
+                format!("holds bytes ({encoding}) that cannot be decoded; kept as they are")
+            }
+            FindingKind::AttachmentUnreadable => {
+                "has an attachment that cannot be decoded; it stays in the entry".to_owned()
+            }
+        };
+        format!("{unit} {number} {rest}")
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} ", self.line)?;
-        match &self.kind {
-            FindingKind::Damaged(flaw) => write!(f, "{}; kept as it is", flaw.words()),
-            FindingKind::Blank => f.write_str("is blank; not kept"),
-            FindingKind::NotARecord => f.write_str("is no record; kept as an event"),
-            FindingKind::NoMessage => f.write_str("has no message; kept as an event"),
-            FindingKind::Repeated { first } => write!(f, "repeats line {first}; not added again"),
-            FindingKind::SameIdOtherBytes { uuid, first } => {
-                write!(f, "has the id {uuid} of line {first}, but is another record; both are kept")
-            }
-            FindingKind::ParentMissing { parent } => {
-                write!(f, "names the parent {parent}, which is in no line before it; kept in line order")
-            }
-            FindingKind::ParentCycle { parent } => {
-                write!(f, "names the parent {parent}, which descends from it; kept in line order")
-            }
-            FindingKind::CallWithoutId => f.write_str("calls a tool without an id; kept, but no step"),
-            FindingKind::CallRepeated { tool_use, first } => {
-                write!(f, "calls a tool with the id {tool_use} of line {first}; kept, but no second step")
-            }
-            FindingKind::ResultRepeated { tool_use, first } => {
-                write!(f, "is a second result of {tool_use} after line {first}; kept, and the first one counts")
-            }
-            FindingKind::ResultWithoutCall { tool_use } => {
-                write!(f, "is a result of {tool_use}, which no line before it called; kept, but no step")
-            }
-            FindingKind::InputUnreadable => f.write_str("has a tool's input that cannot be read as a value; kept"),
-            FindingKind::InDoubt { tool_use, tool } => {
-                write!(f, "calls {tool} ({tool_use}) and no line has its result; the step is in doubt")
-            }
-            FindingKind::LeafElsewhere { leaf } => {
-                write!(f, "is a title for the record {leaf}, which is in no line before it; kept")
-            }
-            FindingKind::ChangedSince => {
-                f.write_str("differs from the record imported under its id before; both are kept")
-            }
-        }
+        f.write_str(&self.told(Unit::Line))
     }
 }
 
 /// Cuts an id of the transcript to a length that fits into a message.
-pub(super) fn shown(id: &str) -> String {
+pub(in crate::import) fn shown(id: &str) -> String {
     id.chars().filter(|character| !character.is_control()).take(64).collect()
 }
 
@@ -214,6 +292,8 @@ pub struct Report {
     pub accounting: Accounting,
     /// In order of line; doubts about steps are among them.
     pub findings: Vec<Finding>,
+    /// What the records are called.
+    pub unit: Unit,
 }
 
 impl Report {
@@ -253,6 +333,7 @@ mod tests {
         let mut report = Report {
             accounting: Accounting { imported: 2, duplicates: 0, reported: 1 },
             findings: vec![Finding { line: 2, kind: FindingKind::Blank }],
+            unit: Unit::Line,
         };
         report.accounting.stored_before(LineClass::Imported);
         report.accounting.stored_before(LineClass::Reported);

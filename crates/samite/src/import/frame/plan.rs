@@ -4,11 +4,12 @@ use super::context::ContextRole;
 use super::damage::Flaw;
 use samite_model::EntryKind;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
 /// A session of one plan: 0 is the transcript's own, others are its sidechains in the order of their first lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionRef(pub usize);
 
 /// A branch of a session of one plan: 0 is the first, others are numbered by their forks.
@@ -100,13 +101,15 @@ pub enum Item<'a> {
 }
 
 /// The start of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Begin {
     /// The session.
     pub session: SessionRef,
+    /// What it was imported from, such as `claude-code`.
+    pub harness: &'static str,
     /// What the session is known by: the same at every import; printable, at most 512 bytes.
     pub key: String,
-    /// The session's id in Claude Code.
+    /// The session's id in the harness.
     pub session_id: String,
     /// The sub-agent's id, when this is a sub-agent's session. Of a sidechain without one: that of its first record.
     pub agent: Option<String>,
@@ -122,6 +125,8 @@ pub struct Begin {
     pub git_branch: Option<String>,
     /// The line that starts it; 1 for the transcript's own session.
     pub line: u64,
+    /// More that is to be known of where it came from.
+    pub more: Map<String, Value>,
 }
 
 /// The start of a branch.
@@ -142,7 +147,7 @@ pub struct Fork {
 }
 
 /// An entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Append<'a> {
     /// The session.
     pub session: SessionRef,
@@ -152,8 +157,8 @@ pub struct Append<'a> {
     pub line: u64,
     /// Where the line starts in the file, in bytes.
     pub offset: u64,
-    /// The payload: the line's bytes without the line feed.
-    pub payload: &'a [u8],
+    /// The payload: the record's bytes; of a line without the line feed.
+    pub payload: Cow<'a, [u8]>,
     /// What the entry is known by.
     pub dedupe: DedupeId,
     /// What it is to be known by when the store already knows `dedupe` with other bytes (the transcript was changed
@@ -169,8 +174,10 @@ pub struct Append<'a> {
     pub flaw: Option<Flaw>,
     /// Where in the payload the record is: all of it, but for damage, a byte order mark and a carriage return.
     pub record: Range<usize>,
-    /// The line's class when the store did not know it.
-    pub class: LineClass,
+    /// The line's class when the store did not know it; nothing for an entry derived from a line, which is none itself.
+    pub class: Option<LineClass>,
+    /// More attributes of the entry.
+    pub more: Map<String, Value>,
 }
 
 impl Append<'_> {
@@ -178,7 +185,7 @@ impl Append<'_> {
     ///
     /// `context`: its role's name, when that is not its kind's; `flaw`: what is wrong with its bytes; `record`: the
     /// start and end of the record in the payload, when it does not fill it; `lines`: the first and last line that it
-    /// summarises.
+    /// summarises; and what the planner adds ([`Append::more`]).
     pub fn attributes(&self) -> Option<Value> {
         let mut attributes = Map::new();
         if self.context != ContextRole::of_kind(self.kind) {
@@ -187,13 +194,14 @@ impl Append<'_> {
         if let Some(flaw) = self.flaw {
             attributes.insert("flaw".to_owned(), flaw.name().into());
         }
-        let filled = self.payload.strip_suffix(b"\r").unwrap_or(self.payload).len();
+        let filled = self.payload.strip_suffix(b"\r").unwrap_or(&self.payload).len();
         if self.record != (0..filled) && self.record != (0..self.payload.len()) {
             attributes.insert("record".to_owned(), json!([self.record.start, self.record.end]));
         }
         if let Some(range) = self.summarises {
             attributes.insert("lines".to_owned(), json!([range.first, range.last]));
         }
+        attributes.extend(self.more.clone());
         if attributes.is_empty() { None } else { Some(Value::Object(attributes)) }
     }
 }

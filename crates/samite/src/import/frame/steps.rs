@@ -1,6 +1,6 @@
 //! Calls of tools and their results, as they come.
 
-use super::index::{Key, key};
+use super::ids::{Key, key};
 use super::plan::{BranchRef, SessionRef};
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +28,7 @@ struct Call {
 
 /// What a result is to its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResultIs {
+pub(in crate::import) enum ResultIs {
     First,
     Repeated(u64),
     WithoutCall,
@@ -36,14 +36,14 @@ pub(super) enum ResultIs {
 
 /// The calls so far; open ones with their names.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(in crate::import) struct Calls {
     calls: HashMap<Key, Call>,
     open: BTreeMap<(u64, u64), OpenCall>,
 }
 
 impl Calls {
     /// Notes a call; the answer is the line of an earlier one with its id.
-    pub(super) fn start(&mut self, call: OpenCall) -> Result<(), u64> {
+    pub(in crate::import) fn start(&mut self, call: OpenCall) -> Result<(), u64> {
         let id = key(call.tool_use.as_bytes());
         if let Some(earlier) = self.calls.get(&id) {
             return Err(earlier.line);
@@ -55,7 +55,7 @@ impl Calls {
     }
 
     /// Notes a result.
-    pub(super) fn end(&mut self, tool_use: &str, line: u64) -> ResultIs {
+    pub(in crate::import) fn end(&mut self, tool_use: &str, line: u64) -> ResultIs {
         match self.calls.get_mut(&key(tool_use.as_bytes())) {
             None => ResultIs::WithoutCall,
             Some(Call { result: Some(first), .. }) => ResultIs::Repeated(*first),
@@ -68,7 +68,7 @@ impl Calls {
     }
 
     /// The calls without a result, in order.
-    pub(super) fn into_open(self) -> Vec<OpenCall> {
+    pub(in crate::import) fn into_open(self) -> Vec<OpenCall> {
         self.open.into_values().collect()
     }
 }

@@ -14,6 +14,29 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Whether a line feed ended it. The last line of a file that is being written may lack it.
     pub terminated: bool,
+    /// Where it comes from, when that says something of what it is: the field of the document that it is in, or the
+    /// name of its file; empty for a line.
+    pub field: &'a str,
+}
+
+/// What an importer reads, record by record.
+pub(in crate::import) trait Records {
+    /// The next record, or nothing at the end.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be read; `invalid` when it is larger than a payload may be.
+    fn next_record(&mut self) -> Result<Option<Line<'_>>>;
+
+    /// Whether what was read ends before its end although no record is cut. To be asked after the last record.
+    fn is_cut(&self) -> bool {
+        false
+    }
+}
+
+impl<R: BufRead> Records for Lines<R> {
+    fn next_record(&mut self) -> Result<Option<Line<'_>>> {
+        self.next_line()
+    }
 }
 
 /// Reads lines; memory is bounded by the longest one.
@@ -60,7 +83,7 @@ impl<R: BufRead> Lines<R> {
             return Err(Error::invalid("line_too_long", format!("line {number} has more than {limit} bytes"))
                 .hint("this is hardly a transcript; cut the line out and import the rest"));
         }
-        Ok(Some(Line { number, offset, bytes: &self.buffer, terminated }))
+        Ok(Some(Line { number, offset, bytes: &self.buffer, terminated, field: "" }))
     }
 }
 

@@ -43,14 +43,14 @@ fn anything(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// A string.
 #[derive(Debug, Default)]
-pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
+pub(in crate::import) struct Text<'a>(pub(in crate::import) Option<Cow<'a, str>>);
 
 impl Text<'_> {
-    pub(super) fn get(&self) -> Option<&str> {
+    pub(in crate::import) fn get(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    pub(super) fn is(&self, text: &str) -> bool {
+    pub(in crate::import) fn is(&self, text: &str) -> bool {
         self.get() == Some(text)
     }
 }
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
 /// `true`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Flag(pub(super) bool);
+pub(in crate::import) struct Flag(pub(in crate::import) bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -104,19 +104,19 @@ impl<'de> Deserialize<'de> for Flag {
 }
 
 /// What an object's fields are read into. The last of equal keys counts.
-pub(super) trait Fields<'de>: Default {
+pub(in crate::import) trait Fields<'de>: Default {
     /// Reads the value of one field, or drains it.
     fn field<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 }
 
 /// Drains a value.
-pub(super) fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
+pub(in crate::import) fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     map.next_value::<IgnoredAny>().map(|_| ())
 }
 
 /// An object.
 #[derive(Debug)]
-pub(super) struct Object<T>(pub(super) Option<T>);
+pub(in crate::import) struct Object<T>(pub(in crate::import) Option<T>);
 
 impl<T> Default for Object<T> {
     fn default() -> Self {
@@ -150,7 +150,7 @@ impl<'de, T: Fields<'de>> Deserialize<'de> for Object<T> {
 
 /// A list of values; a string or anything else in its place is no list.
 #[derive(Debug)]
-pub(super) struct List<T>(pub(super) Option<Vec<T>>);
+pub(in crate::import) struct List<T>(pub(in crate::import) Option<Vec<T>>);
 
 impl<T> Default for List<T> {
     fn default() -> Self {
