@@ -22,12 +22,12 @@ use target::Target;
 
 /// An import of one or more transcripts.
 pub struct Importer<'a> {
-    client: &'a Client,
+    pub(super) client: &'a Client,
     /// The calls that started sub-agents, by agent.
-    agents: HashMap<String, String>,
+    pub(super) agents: HashMap<String, String>,
     /// What each transcript knew, for its sub-agents.
     known: HashMap<String, KnownRecords>,
-    total: Accounting,
+    pub(super) total: Accounting,
 }
 
 /// What one transcript became.
@@ -190,6 +190,14 @@ impl<'a> Run<'a> {
         let session =
             sessions.next().ok_or_else(|| Error::internal("bad_plan", "a plan of a transcript begins no session"))?;
         Ok(Imported { session, sidechains: sessions.collect(), report })
+    }
+
+    /// Carries items out, one after the other.
+    pub(super) async fn all(&mut self, items: Vec<Item<'_>>) -> Result<()> {
+        for item in items {
+            self.carry_out(item).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn carry_out(&mut self, item: Item<'_>) -> Result<()> {

@@ -7,6 +7,9 @@ pub mod claude_code;
 mod codex;
 mod frame;
 mod gemini_cli;
+mod langgraph;
+mod openhands;
+mod responses;
 mod sources;
 mod swe_agent;
 #[cfg(test)]
@@ -14,4 +17,5 @@ mod tests;
 
 pub use carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};
 pub use frame::report::Unit;
+pub use langgraph::Checkpoints;
 pub use sources::Harness;

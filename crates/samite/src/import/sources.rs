@@ -4,7 +4,7 @@ use super::carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};
 use super::frame::elements::Elements;
 use super::frame::flat::Flat;
 use super::frame::lines::Lines;
-use super::{codex, gemini_cli, swe_agent};
+use super::{codex, gemini_cli, openhands, responses, swe_agent};
 use samite_host::files::open_reader;
 use samite_model::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,10 @@ pub enum Harness {
     GeminiCli,
     /// SWE-agent: trajectories.
     SweAgent,
+    /// `OpenHands`: conversations.
+    OpenHands,
+    /// The `OpenAI` Responses API: items.
+    Responses,
 }
 
 impl Harness {
@@ -27,6 +31,8 @@ impl Harness {
             Self::Codex => "codex",
             Self::GeminiCli => "gemini-cli",
             Self::SweAgent => "swe-agent",
+            Self::OpenHands => "openhands",
+            Self::Responses => "responses",
         }
     }
 
@@ -36,6 +42,8 @@ impl Harness {
             Self::Codex => "Codex CLI keeps rollouts (rollout-*.jsonl) in ~/.codex/sessions",
             Self::GeminiCli => "Gemini CLI keeps chats (session-*.jsonl) in ~/.gemini/tmp/PROJECT/chats",
             Self::SweAgent => "SWE-agent writes trajectories (*.traj) to its folder trajectories",
+            Self::OpenHands => "OpenHands keeps a folder with events/event-*.json for each conversation",
+            Self::Responses => "name a file of Responses items: JSON lines, a list of items, or a response",
         }
     }
 
@@ -48,15 +56,20 @@ impl Harness {
                 Self::Codex => ends(".jsonl"),
                 Self::GeminiCli => ends(".jsonl") || (name.starts_with("session-") && ends(".json")),
                 Self::SweAgent => ends(".traj"),
+                Self::OpenHands => true,
+                Self::Responses => ends(".jsonl") || ends(".json"),
             }
         };
         let mut paths: Vec<PathBuf> = files.into_iter().filter(is_one).collect();
+        if self == Self::OpenHands {
+            paths = paths.iter().filter_map(|path| openhands::folder_of(path)).collect();
+        }
         match self {
             // The name holds the time at which it was started.
             Self::Codex => paths.sort_by_cached_key(|path| (path.file_name().map(ToOwned::to_owned), path.clone())),
             // A sub-agent's lie deeper than those of its parent.
             Self::GeminiCli => paths.sort_by_cached_key(|path| (path.components().count(), path.clone())),
-            Self::SweAgent => paths.sort(),
+            Self::SweAgent | Self::OpenHands | Self::Responses => paths.sort(),
         }
         paths.dedup();
         paths
@@ -71,6 +84,10 @@ impl Importer<'_> {
     /// a record of that harness, and then nothing was written; `invalid` (`line_too_long`) when a record is larger than
     /// a payload may be; as opening and reading the file.
     pub async fn source(&mut self, harness: Harness, path: &Path, progress: OnBytes<'_>) -> Result<Imported> {
+        if harness == Harness::OpenHands && path.is_dir() {
+            let format = recognised(harness, openhands::identify(path, &mut openhands::EventFiles::open(path)?)?)?;
+            return self.carry(Flat::new(format), &mut openhands::EventFiles::open(path)?, progress).await;
+        }
         let (head, body) = (open_reader(path)?, open_reader(path)?);
         match harness {
             Harness::Codex => {
@@ -87,6 +104,18 @@ impl Importer<'_> {
             }
             Harness::SweAgent => {
                 let format = recognised(harness, swe_agent::identify(path, head)?)?;
+                self.carry(Flat::new(format), &mut Elements::new(body), progress).await
+            }
+            Harness::OpenHands => {
+                let format = recognised(harness, openhands::identify(path, &mut Elements::new(head))?)?;
+                self.carry(Flat::new(format), &mut Elements::new(body), progress).await
+            }
+            Harness::Responses if responses::is_lines(open_reader(path)?)? => {
+                let format = recognised(harness, responses::identify(path, &mut Lines::new(head))?)?;
+                self.carry(Flat::new(format), &mut Lines::new(body), progress).await
+            }
+            Harness::Responses => {
+                let format = recognised(harness, responses::identify(path, &mut Elements::new(head))?)?;
                 self.carry(Flat::new(format), &mut Elements::new(body), progress).await
             }
         }

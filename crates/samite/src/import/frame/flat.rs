@@ -41,6 +41,16 @@ pub(in crate::import) trait Format {
     /// Whether an object that was found behind the torn head of a record is one itself, and not a part of it.
     fn is_record(raw: Raw<'_>) -> bool;
 
+    /// What there is to say of a record whatever is in it, such as a gap before it. Called once for each.
+    fn notice(&mut self, _record: &Line<'_>) -> Vec<FindingKind> {
+        Vec::new()
+    }
+
+    /// The line at which the conversation stands, when the source says so.
+    fn stands_at(&self) -> Option<u64> {
+        None
+    }
+
     /// The id of a record, when it has one that no other has.
     fn id(&self, _record: &Line<'_>, _raw: Raw<'_>) -> Option<String> {
         None
@@ -82,7 +92,7 @@ pub(in crate::import) struct Outcome {
 pub(in crate::import) enum Back {
     /// To what was before this line.
     Before(u64),
-    /// To this line.
+    /// To this line; where nothing follows it on its branch, that branch goes on.
     After(u64),
     /// To something that is not there.
     Missing(String),
@@ -223,6 +233,14 @@ impl<F: Format> Flat<F> {
         }
     }
 
+    /// The branch that a line is on, and whether it is the last one there.
+    fn owner(&self, line: u64) -> Option<(usize, bool)> {
+        self.branches.iter().enumerate().find_map(|(at, branch)| {
+            let place = branch.lines.binary_search_by_key(&line, |(own, _)| *own).ok()?;
+            Some((at, place + 1 == branch.lines.len()))
+        })
+    }
+
     /// Starts a branch for a record that goes back; nothing when there is nothing to go back to.
     fn fork(&mut self, from: usize, at_line: u64) {
         let lines = self.branches.get(from).map(|branch| branch.lines.as_slice()).unwrap_or_default();
@@ -253,7 +271,7 @@ impl<F: Format> Flat<F> {
 
     fn accept_reading<'a>(&mut self, line: &Line<'a>, reading: &Reading<'_>, items: &mut Vec<Item<'a>>) {
         let number = line.number;
-        let findings = self.report.findings.len();
+        let findings = self.report.findings.partition_point(|finding| finding.line < number);
         if let Some(flaw) = reading.flaw {
             self.find(number, FindingKind::Damaged(flaw));
         }
@@ -289,7 +307,12 @@ impl<F: Format> Flat<F> {
                 meaning.role = ContextRole::Boundary;
                 None
             }),
-            Some(Back::After(target)) => self.before(target + 1),
+            Some(Back::After(target)) => self.owner(target).and_then(|(branch, is_last)| {
+                if is_last {
+                    self.current = branch;
+                }
+                (!is_last).then_some((branch, target))
+            }),
             Some(Back::Missing(target)) => {
                 self.find(number, FindingKind::TargetMissing { target: shown(&target) });
                 None
@@ -387,6 +410,9 @@ impl<F: Format> Flat<F> {
 
 impl<F: Format> Planner for Flat<F> {
     fn accept<'a>(&mut self, line: &Line<'a>) -> Vec<Item<'a>> {
+        for kind in self.format.notice(line) {
+            self.find(line.number, kind);
+        }
         if is_blank(line.bytes) {
             self.find(line.number, FindingKind::Blank);
             self.report.accounting.reported += 1;
@@ -427,13 +453,16 @@ impl<F: Format> Planner for Flat<F> {
     }
 
     fn finish(self) -> Plan {
+        // A source that was cut off may not say yet where it stands.
+        let stands = self.format.stands_at().and_then(|line| self.owner(line));
+        let current = stands.filter(|(_, is_last)| *is_last).map_or(self.current, |(branch, _)| branch);
         let mut report = self.report;
         report.findings.extend(self.calls.into_open().iter().map(|call| Finding {
             line: call.line,
             kind: FindingKind::InDoubt { tool_use: shown(&call.tool_use), tool: shown(&call.tool) },
         }));
         report.findings.sort_by_key(|finding| finding.line);
-        Plan { report, current: if self.begun { vec![BranchRef(self.current)] } else { Vec::new() } }
+        Plan { report, current: if self.begun { vec![BranchRef(current)] } else { Vec::new() } }
     }
 }
 

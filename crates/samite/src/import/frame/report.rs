@@ -138,6 +138,11 @@ pub enum FindingKind {
         /// The last one.
         to: u64,
     },
+    /// It has the number of a record before it.
+    SameNumber {
+        /// The number.
+        number: u64,
+    },
     /// The document ends after it without having been closed. Not a fault of the line.
     DocumentCut,
     /// Its bytes are whole, but what is in them cannot be decoded.
@@ -185,6 +190,7 @@ impl FindingKind {
             Self::ChangedSince => "changed_since",
             Self::TargetMissing { .. } => "target_missing",
             Self::Gap { .. } => "gap",
+            Self::SameNumber { .. } => "same_number",
             Self::DocumentCut => "document_cut",
             Self::Undecodable { .. } => "undecodable",
             Self::AttachmentUnreadable => "attachment_unreadable",
@@ -262,6 +268,7 @@ impl Finding {
             }
             FindingKind::Gap { from, to } if from == to => format!("follows a gap: number {from} is missing"),
             FindingKind::Gap { from, to } => format!("follows a gap: the numbers {from} to {to} are missing"),
+            FindingKind::SameNumber { number } => format!("has the number {number} of an {unit} before it; both are kept"),
             FindingKind::DocumentCut => "is the last one of a document that ends before its end".to_owned(),
             FindingKind::Undecodable { encoding } => {
                 format!("holds bytes ({encoding}) that cannot be decoded; kept as they are")

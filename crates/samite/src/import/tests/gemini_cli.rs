@@ -33,7 +33,7 @@ fn a_real_chat_becomes_a_session_with_its_steps() {
     assert_eq!((plan.count(EntryKind::MESSAGE), plan.count(EntryKind::MODEL_RESPONSE)), (5, 9));
     // The context text, the prompt, four calls with their results, and the answer.
     assert_eq!(plan.context(0), [2, 3, 7, 8, 12, 13, 17, 18, 22, 23, 25]);
-    assert_cuts::<GeminiCli>(&text, 2500, |text| lines_of(identify(&path, text).unwrap().unwrap(), text));
+    assert_cuts::<GeminiCli>(&text, 700, |text| lines_of(identify(&path, text).unwrap().unwrap(), text));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod codex;
 mod gemini_cli;
+mod openhands;
+mod responses;
 mod swe_agent;
 
 use super::carry_out::Planner as _;

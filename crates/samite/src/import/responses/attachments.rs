@@ -1,0 +1,72 @@
+//! Images and files that stand in an item as base64.
+
+use crate::import::frame::flat::{Meaning, Part};
+use crate::import::frame::raw::Raw;
+use crate::import::frame::report::FindingKind;
+use serde_json::{Map, json};
+
+/// Adds what an item holds.
+pub(super) fn of_item(item: Raw<'_>, meaning: &mut Meaning) {
+    let kind = item.text_at(&["type"]).unwrap_or_default();
+    if kind == "image_generation_call" {
+        if let Some(result) = item.text_at(&["result"]).filter(|result| !result.is_empty()) {
+            let format = item.text_at(&["output_format"]).unwrap_or_else(|| "png".to_owned());
+            add(&format!("image/{format}"), None, &result, meaning);
+        }
+        return;
+    }
+    for holder in ["content", "output", "outputs"] {
+        let Some(value) = item.get(holder) else { continue };
+        let parts = if value.is_object() { vec![value] } else { value.items() };
+        for part in parts {
+            of_part(part, meaning);
+        }
+    }
+}
+
+fn of_part(part: Raw<'_>, meaning: &mut Meaning) {
+    let text = |name: &str| part.text_at(&[name]).filter(|text| !text.is_empty());
+    let name = text("filename");
+    match text("type").as_deref() {
+        Some("input_image" | "output_image" | "computer_screenshot" | "image") => {
+            // A link to elsewhere holds no bytes.
+            if let Some(url) = text("image_url").or_else(|| text("url")).filter(|url| url.starts_with("data:")) {
+                add_url(&url, name, meaning);
+            }
+        }
+        Some("input_file") => match text("file_data") {
+            Some(url) if url.starts_with("data:") => add_url(&url, name, meaning),
+            Some(data) => add("application/octet-stream", name, &data, meaning),
+            None => {}
+        },
+        Some("input_audio") => {
+            let format = part.text_at(&["input_audio", "format"]).unwrap_or_else(|| "wav".to_owned());
+            if let Some(data) = part.text_at(&["input_audio", "data"]) {
+                add(&format!("audio/{format}"), name, &data, meaning);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn add_url(url: &str, name: Option<String>, meaning: &mut Meaning) {
+    let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(','));
+    match split.and_then(|(head, data)| Some((head.strip_suffix(";base64")?, data))) {
+        Some((mime, data)) => add(mime, name, data, meaning),
+        None => meaning.findings.push(FindingKind::AttachmentUnreadable),
+    }
+}
+
+fn add(mime: &str, name: Option<String>, data: &str, meaning: &mut Meaning) {
+    let data: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let decoded = data_encoding::BASE64.decode(&data).or_else(|_| data_encoding::BASE64_NOPAD.decode(&data));
+    let Ok(bytes) = decoded else {
+        meaning.findings.push(FindingKind::AttachmentUnreadable);
+        return;
+    };
+    let mime: String = mime.split(';').next().unwrap_or_default().chars().take(100).collect();
+    let mut more = Map::new();
+    more.insert("attachment".to_owned(), json!({ "mime": mime, "name": name, "bytes": bytes.len() }));
+    meaning.parts.push(Part { bytes, more });
+    meaning.more.insert("attachments".to_owned(), meaning.parts.len().into());
+}
