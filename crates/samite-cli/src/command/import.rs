@@ -6,12 +6,12 @@ use crate::shape::show_paths;
 use crate::surface::{Access, Surface};
 use clap::{Args, Subcommand};
 use samite::import::claude_code::arrange;
-use samite::import::{self, Harness, Importer, NOT_A_TRANSCRIPT, Unit};
+use samite::import::{self, Checkpoints, Harness, Importer, NOT_A_TRANSCRIPT, Unit};
 use samite_host::files::io_error;
 use samite_model::{Error, Result};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -61,6 +61,52 @@ Examples:
         /// A trajectory, or a directory with trajectories (*.traj) in it at any depth
         path: PathBuf,
     },
+    /// Import OpenHands' conversations: events in order, actions as steps, forks as branches
+    ///
+    /// A conversation is a folder with a file for each event and its state; each file is a record, kept byte for byte.
+    /// Missing numbers, torn files and results told twice are reported and lose nothing. Importing again adds only what
+    /// is new. An action without an observation is in doubt. A trajectory that was exported as one JSON list of events
+    /// is imported when it is named itself.
+    #[command(after_long_help = "\
+Examples:
+  samite import openhands ~/.openhands/conversations
+  samite import openhands trajectory.json")]
+    Openhands {
+        /// A conversation's folder, a directory with such in it at any depth, or an exported trajectory
+        path: PathBuf,
+    },
+    /// Import items of the OpenAI Responses API: messages, calls as steps, attachments
+    ///
+    /// A file holds an item or a whole response a line, or is one JSON document: a response, or a list of items. Each is
+    /// a record, kept byte for byte. An image or file that stands in an item as base64 becomes an entry of its own,
+    /// decoded, before the item. Two responses to the same one are branches. Importing again adds only what is new. A
+    /// call without an output is in doubt.
+    #[command(after_long_help = "\
+Examples:
+  samite import responses chat.jsonl
+  samite import responses response.json --json | jq .transcripts")]
+    Responses {
+        /// A file of items, or a directory with such (*.jsonl, *.json) in it at any depth
+        path: PathBuf,
+    },
+    /// Import LangGraph's checkpoints: threads as sessions, forks as branches, calls as steps
+    ///
+    /// Every row is kept with the bytes that its writer stored: checkpoints, pending writes, blobs. The messages in them
+    /// become entries once, in order, and calls without a tool message are in doubt. Nothing that a row holds is run:
+    /// what is neither msgpack nor JSON is kept as it is and reported. A SQLite file is read as it lies; a PostgreSQL
+    /// server through psql, in one read-only transaction, or from a plain dump. Importing again adds only what is new.
+    #[command(after_long_help = "\
+Examples:
+  samite import langgraph checkpoints.sqlite
+  samite import langgraph postgresql://me@localhost/agents
+  pg_dump -t 'checkpoint*' agents > checkpoints.sql
+  samite import langgraph checkpoints.sql
+
+A password is best left to PGPASSWORD or ~/.pgpass.")]
+    Langgraph {
+        /// The database of a SQLite saver, a plain dump of a PostgreSQL saver's, or its address (postgresql://…)
+        source: PathBuf,
+    },
 }
 
 /// Import Claude Code's transcripts: sessions with branches, tool calls as steps, sub-agents as child sessions
@@ -99,6 +145,9 @@ struct Imported {
 #[derive(Serialize)]
 struct Transcript {
     path: String,
+    /// The thread, of a database with several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<String>,
     session: String,
     sidechains: Vec<String>,
     lines: u64,
@@ -177,6 +226,7 @@ impl Transcript {
         };
         Self {
             path: path.display().to_string(),
+            thread: None,
             session: imported.session.to_string(),
             sidechains: imported.sidechains.iter().map(ToString::to_string).collect(),
             lines: report.accounting.lines(),
@@ -226,9 +276,69 @@ impl Import {
             Self::Codex { path } => (From::Harness(Harness::Codex), path),
             Self::GeminiCli { path } => (From::Harness(Harness::GeminiCli), path),
             Self::SweAgent { path } => (From::Harness(Harness::SweAgent), path),
+            Self::Openhands { path } => (From::Harness(Harness::OpenHands), path),
+            Self::Responses { path } => (From::Harness(Harness::Responses), path),
+            Self::Langgraph { source } => return threads(surface, &source).await,
         };
         run(surface, from, &path).await
     }
+}
+
+/// How many bytes a source has; of a folder those of its files.
+fn size(path: &Path) -> u64 {
+    let of = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    if !path.is_dir() {
+        return of(path);
+    }
+    let files = samite_host::files::files_below(path).map(|below| below.files).unwrap_or_default();
+    files.iter().map(|path| of(path)).sum()
+}
+
+/// How a SQLite file starts.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The checkpoints of a SQLite file, a server, or else a plain dump.
+fn checkpoints(surface: &Surface, source: &Path) -> Result<Checkpoints> {
+    let progress = surface.printer.progress("reading (bytes)");
+    if let Some(address) = source.to_str().filter(|source| import::is_address(source)) {
+        return Checkpoints::from_server(address, &mut |bytes| progress.set(bytes, None));
+    }
+    let mut start = Vec::new();
+    let reader = samite_host::files::open_reader(source)?;
+    reader.take(SQLITE.len() as u64).read_to_end(&mut start).map_err(|error| io_error("read", source, error))?;
+    if start == SQLITE {
+        return Checkpoints::open(source);
+    }
+    let whole = samite_host::files::size(source)?;
+    Checkpoints::from_dump(source, &mut |bytes| progress.set(bytes, Some(whole)))
+}
+
+async fn threads(surface: &Surface, source: &Path) -> Result<ExitCode> {
+    let is_address = source.to_str().is_some_and(import::is_address);
+    // What is shown and recorded is no address with a password in it.
+    let shown = if is_address { PathBuf::from("postgresql") } else { source.to_owned() };
+    let checkpoints = checkpoints(surface, source).map_err(|error| error.context(shown.display()))?;
+    let (threads, whole) = (checkpoints.threads()?, checkpoints.rows()?);
+    if threads.is_empty() {
+        let none = format!("there are no checkpoints in {}", shown.display());
+        return Err(
+            Error::not_found("no_transcripts", none).hint("a graph that was run with a checkpointer leaves some")
+        );
+    }
+    let client = surface.open(Access::Create)?.client().await?;
+    let mut importer = Importer::new(&client);
+    let progress = surface.printer.progress("importing (rows)");
+    let mut done = 0;
+    let mut answers = Vec::new();
+    for thread in threads {
+        let mut tell = |rows| progress.set(done + rows, Some(whole));
+        let imported = importer.thread(&checkpoints, &thread, &mut tell).await;
+        let imported = imported.map_err(|error| error.context(shown.display()))?;
+        done += imported.report.accounting.lines();
+        answers.push(Transcript { thread: Some(thread), ..Transcript::of(&shown, &imported) });
+    }
+    drop(progress);
+    answer(surface, &importer, answers, Vec::new())
 }
 
 async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
@@ -241,7 +351,7 @@ async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
     if sources.is_empty() {
         return Err(from.none(&path));
     }
-    let whole = sources.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum::<u64>();
+    let whole = sources.iter().map(|path| size(path)).sum::<u64>();
     let client = surface.open(Access::Create)?.client().await?;
     let mut importer = Importer::new(&client);
     let progress = surface.printer.progress("importing (bytes)");

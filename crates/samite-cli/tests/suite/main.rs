@@ -15,6 +15,7 @@ mod documents;
 mod errors;
 mod help;
 mod hooks;
+mod imports;
 mod interrupts;
 mod journals;
 #[path = "../../../samite/tests/suite/mount.rs"]

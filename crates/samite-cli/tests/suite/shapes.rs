@@ -322,6 +322,9 @@ fn every_command_answers_as_the_page_says() {
     let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
     let out = place.run_with_input(&["--json", "hook", "codex"], event.as_bytes()).ok();
     page.answered(&["hook", "codex"], &out);
+    for (format, source) in crate::imports::sources(&place) {
+        page.run(&place, &["import", format, &source]);
+    }
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);

@@ -11,8 +11,8 @@
 //! - the chat of a sub-agent (in a folder named by its parent) is a child session.
 
 use super::frame::context::ContextRole;
-use super::frame::elements::Elements;
 use super::frame::damage::decode;
+use super::frame::elements::Elements;
 use super::frame::flat::{Back, Call, Format, Meaning, Outcome};
 use super::frame::ids::{Key, key, printable};
 use super::frame::lines::{Line, Lines, Records};
@@ -72,8 +72,7 @@ pub(super) fn identify(path: &Path, reader: impl BufRead) -> Result<Option<Gemin
         }
         Ok(recognised)
     };
-    let recognised =
-        if is_document(path) { look(&mut Elements::new(reader))? } else { look(&mut Lines::new(reader))? };
+    let recognised = if is_document(path) { look(&mut Elements::new(reader))? } else { look(&mut Lines::new(reader))? };
     let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     found.parent = folder.filter(|_| is_subagent);
     if found.id.is_empty() {

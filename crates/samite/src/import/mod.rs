@@ -17,5 +17,5 @@ mod tests;
 
 pub use carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};
 pub use frame::report::Unit;
-pub use langgraph::Checkpoints;
+pub use langgraph::{Checkpoints, is_address};
 pub use sources::Harness;

@@ -91,7 +91,8 @@ pub(super) fn identify(path: &Path, records: &mut impl Records) -> Result<Option
             "id" => response = raw.text(),
             "model" => model = raw.text(),
             field if field.is_empty() || HOLDERS.contains(&field) => {
-                recognised = recognised || is_item(raw) || is_response(raw) || (field == "input" && raw.text().is_some());
+                recognised =
+                    recognised || is_item(raw) || is_response(raw) || (field == "input" && raw.text().is_some());
                 conversation = conversation.or_else(|| raw.get("conversation").and_then(named));
                 model = model.or_else(|| raw.text_at(&["model"]));
             }

@@ -106,7 +106,8 @@ impl SweAgent {
             *told -= 1;
             return meaning;
         }
-        let named = raw.get("tool_calls").map(Raw::items).unwrap_or_default().first().and_then(|one| one.text_at(&["id"]));
+        let named =
+            raw.get("tool_calls").map(Raw::items).unwrap_or_default().first().and_then(|one| one.text_at(&["id"]));
         let id = named.unwrap_or_else(|| format!("history-{}", self.next()));
         self.untold.entry(hash).or_default().push(id.clone());
         self.waiting = Some(id.clone());

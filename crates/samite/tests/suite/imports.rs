@@ -2,8 +2,9 @@
 
 use crate::support::{World, run, shared};
 use samite::ReadOptions;
-use samite::import::Importer;
+use samite::import::{Checkpoints, Harness, Imported, Importer};
 use samite_host::files;
+use samite_model::{EntryKind, SessionId};
 use std::path::{Path, PathBuf};
 
 struct Counted {
@@ -71,4 +72,216 @@ fn every_line_of_real_transcripts_is_accounted_for_and_importing_twice_adds_noth
             assert!(verified.stale_views.is_empty(), "{:?}", verified.stale_views);
         });
     }
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/imports")
+}
+
+/// What a session holds: how many entries of some kinds its branches have themselves.
+async fn holds(world: &World, session: SessionId) -> Vec<(u16, usize)> {
+    let kinds = [
+        EntryKind::MESSAGE,
+        EntryKind::MODEL_RESPONSE,
+        EntryKind::EVENT,
+        EntryKind::STEP_STARTED,
+        EntryKind::STEP_COMPLETED,
+        EntryKind::STEP_FAILED,
+    ];
+    let mut found: Vec<(u16, usize)> = kinds.iter().map(|kind| (kind.code(), 0)).collect();
+    for branch in world.client.branches(session).await.unwrap() {
+        let from = branch.forked_at.map_or(1, |at| at.seq + 1);
+        let options = ReadOptions { from, ..ReadOptions::default() };
+        let all = world.client.read(session, Some(branch.id), options).await.unwrap().all().await.unwrap();
+        for (code, count) in &mut found {
+            *count += all.iter().filter(|entry| entry.header.kind.code() == *code).count();
+        }
+    }
+    found
+}
+
+async fn threads(world: &World, checkpoints: &Checkpoints) -> Vec<(String, Imported)> {
+    let mut importer = Importer::new(&world.client);
+    let mut found = Vec::new();
+    for thread in checkpoints.threads().unwrap() {
+        let imported = importer.thread(checkpoints, &thread, &mut |_| {}).await.unwrap();
+        found.push((thread, imported));
+    }
+    assert_eq!(importer.accounting().lines(), checkpoints.rows().unwrap());
+    found
+}
+
+async fn assert_sound(world: &World) {
+    let verified = world.store.verify(false, None).await.unwrap();
+    assert!(verified.findings.is_empty(), "{:?}", verified.findings);
+    assert!(verified.stale_views.is_empty(), "{:?}", verified.stale_views);
+}
+
+/// Checks what the graph of the fixtures left in threads of some rows.
+async fn assert_threads(world: &World, checkpoints: &Checkpoints, rows: [u64; 2]) {
+    let first = threads(world, checkpoints).await;
+    let mut held = Vec::new();
+    for ((thread, imported), (rows, doubts, branches)) in first.iter().zip([(rows[0], 0, 2), (rows[1], 1, 1)]) {
+        let accounting = imported.report.accounting;
+        assert_eq!((accounting.imported, accounting.reported), (rows, 0), "{thread}: {:?}", imported.report);
+        let codes: Vec<_> = imported.report.findings.iter().map(|finding| finding.kind.code()).collect();
+        assert_eq!(codes, vec!["in_doubt"; doubts], "{thread}");
+        assert_eq!(world.client.branches(imported.session).await.unwrap().len(), branches, "{thread}");
+        let counts: Vec<usize> = holds(world, imported.session).await.into_iter().map(|(_, count)| count).collect();
+        held.push(counts);
+    }
+    // thread-1: three questions with a call, its result and an answer each, one call of which failed.
+    let (one, two) = (usize::try_from(rows[0]).unwrap(), usize::try_from(rows[1]).unwrap());
+    assert_eq!(held, [vec![6, 6, one, 3, 2, 1], vec![1, 1, two, 1, 0, 0]]);
+    let second = threads(world, checkpoints).await;
+    for ((thread, again), rows) in second.iter().zip(rows) {
+        assert_eq!((again.report.accounting.imported, again.report.accounting.duplicates), (0, rows), "{thread}");
+    }
+    for ((_, imported), held) in first.iter().zip(held) {
+        let counts: Vec<usize> = holds(world, imported.session).await.into_iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, held);
+    }
+    assert_sound(world).await;
+}
+
+#[test]
+fn threads_of_a_real_sqlite_saver_become_sessions_with_their_forks_and_steps() {
+    let world = World::new();
+    let checkpoints = Checkpoints::open(&fixtures().join("langgraph/checkpoints.db")).unwrap();
+    run(assert_threads(&world, &checkpoints, [39, 8]));
+}
+
+#[test]
+fn threads_of_a_real_postgresql_dump_become_the_same() {
+    let world = World::new();
+    let checkpoints = Checkpoints::from_dump(&fixtures().join("langgraph/dump.sql"), &mut |_| {}).unwrap();
+    run(assert_threads(&world, &checkpoints, [54, 11]));
+}
+
+/// `SAMITE_TEST_POSTGRESQL` is the address of a server where this test may make tables in a schema of its own name.
+#[test]
+fn threads_of_a_postgresql_server_become_the_same() {
+    let Ok(address) = std::env::var("SAMITE_TEST_POSTGRESQL") else {
+        eprintln!("SKIPPED: SAMITE_TEST_POSTGRESQL names no PostgreSQL server");
+        return;
+    };
+    let psql = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("psql");
+        command.arg(&address).args(["-qX", "-v", "ON_ERROR_STOP=1"]).args(arguments);
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+    };
+    let tables = "checkpoints, checkpoint_blobs, checkpoint_writes, checkpoint_migrations";
+    psql(&["-c", &format!("DROP TABLE IF EXISTS {tables}")]);
+    psql(&["-f", &fixtures().join("langgraph/dump.sql").to_string_lossy()]);
+    let world = World::new();
+    let checkpoints = Checkpoints::from_server(&address, &mut |_| {}).unwrap();
+    run(assert_threads(&world, &checkpoints, [54, 11]));
+    psql(&["-c", &format!("DROP TABLE {tables}")]);
+    let error = Checkpoints::from_server(&address, &mut |_| {}).unwrap_err();
+    assert_eq!(error.code(), "checkpoints_unreadable");
+    assert!(error.message().contains("checkpoints"), "{error:?}");
+}
+
+#[test]
+fn a_database_that_grew_adds_its_new_rows() {
+    let world = World::new();
+    let place = tempfile::tempdir().unwrap();
+    let whole = fixtures().join("langgraph/checkpoints.db");
+    let path = place.path().join("checkpoints.db");
+    files::write_atomic(&path, &files::read(&whole).unwrap(), 0o600).unwrap();
+    run(async {
+        let cut = rusqlite::Connection::open(&path).unwrap();
+        let newest = "checkpoint_id >= '1f1ec5ed-061d'";
+        cut.execute_batch(&format!("DELETE FROM checkpoints WHERE {newest}; DELETE FROM writes WHERE {newest}"))
+            .unwrap();
+        let first = threads(&world, &Checkpoints::open(&path).unwrap()).await;
+        let then = threads(&world, &Checkpoints::open(&whole).unwrap()).await;
+        assert_eq!(first[0].1.session, then[0].1.session);
+        let accounting = (first[0].1.report.accounting, then[0].1.report.accounting);
+        assert_eq!(accounting.1.imported + accounting.1.duplicates, 39);
+        assert_eq!(accounting.1.duplicates, accounting.0.imported);
+        let counts: Vec<usize> = holds(&world, then[0].1.session).await.into_iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, [6, 6, 39, 3, 2, 1]);
+        assert_sound(&world).await;
+    });
+}
+
+#[test]
+fn rows_that_cannot_be_decoded_or_hang_off_nothing_are_kept_and_named() {
+    let world = World::new();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("checkpoints.db");
+    files::write_atomic(&path, &files::read(&fixtures().join("langgraph/checkpoints.db")).unwrap(), 0o600).unwrap();
+    run(async {
+        let database = rusqlite::Connection::open(&path).unwrap();
+        // cos.system: a pickle that would run a command.
+        database
+            .execute_batch(
+                "DELETE FROM checkpoints WHERE thread_id = 'thread-1'; DELETE FROM writes WHERE thread_id = 'thread-1';
+                 UPDATE checkpoints SET type = 'pickle', checkpoint = x'63706f7369780a73797374656d0a'
+                     WHERE checkpoint_id LIKE '1f1ec5ed-07c9%';
+                 UPDATE writes SET value = x'93' WHERE checkpoint_id LIKE '1f1ec5ed-07c7%' AND idx = 0;
+                 INSERT INTO writes VALUES ('thread-2', '', 'gone', 't', '', 0, 'notes', 'msgpack', x'a178');
+                 INSERT INTO checkpoints VALUES ('thread-2', 'inner:1', '1', 'gone', 'msgpack', x'80', '{}')",
+            )
+            .unwrap();
+        let found = threads(&world, &Checkpoints::open(&path).unwrap()).await;
+        let (report, inner) = (&found[0].1.report, found[0].1.sidechains[0]);
+        let codes: Vec<_> = report.findings.iter().map(|finding| (finding.line, finding.kind.code())).collect();
+        let expected =
+            [(2, "undecodable"), (4, "undecodable"), (7, "in_doubt"), (9, "parent_missing"), (10, "parent_missing")];
+        assert_eq!((codes, report.accounting.imported, report.accounting.reported), (expected.to_vec(), 6, 4));
+        let parent = world.client.session(inner).await.unwrap().created.parent.unwrap();
+        assert_eq!(parent.session, found[0].1.session);
+        assert_sound(&world).await;
+    });
+}
+
+/// Imports what a harness left in a directory beside the repository, twice.
+fn assert_imported_once(harness: Harness, name: &str, expected: (u64, u64)) {
+    let Some(directory) = shared(&format!("data/{name}")) else { return };
+    let world = World::new();
+    run(async {
+        let found = harness.arrange(files::files_below(&directory).unwrap().files);
+        let mut counts = Vec::new();
+        for _ in 0..2 {
+            let mut importer = Importer::new(&world.client);
+            for path in &found {
+                match importer.source(harness, path, &mut |_| {}).await {
+                    Ok(_) => {}
+                    Err(error) => assert_eq!(error.code(), "not_a_transcript", "{}", path.display()),
+                }
+            }
+            let accounting = importer.accounting();
+            counts.push((accounting.imported, accounting.duplicates, accounting.reported));
+        }
+        let (imported, reported) = expected;
+        assert_eq!(counts, [(imported, 0, reported), (0, imported, reported)], "{name}");
+        assert_sound(&world).await;
+    });
+}
+
+#[test]
+fn real_sources_of_other_harnesses_are_imported_once() {
+    assert_imported_once(Harness::Codex, "codex", (59, 1));
+    assert_imported_once(Harness::GeminiCli, "gemini", (26, 0));
+    assert_imported_once(Harness::SweAgent, "swe-agent", (348, 0));
+}
+
+#[test]
+fn a_real_conversation_of_openhands_is_imported_once_with_its_fork() {
+    let world = World::new();
+    run(async {
+        let found = Harness::OpenHands.arrange(files::files_below(&fixtures().join("openhands")).unwrap().files);
+        assert_eq!(found.len(), 1);
+        let mut importer = Importer::new(&world.client);
+        let one = importer.source(Harness::OpenHands, &found[0], &mut |_| {}).await.unwrap();
+        let branches = world.client.branches(one.session).await.unwrap();
+        assert_eq!((branches.len(), one.report.accounting.imported), (2, 14));
+        let counts: Vec<usize> = holds(&world, one.session).await.into_iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, [7, 6, 1, 4, 1, 2]);
+        let again = importer.source(Harness::OpenHands, &found[0], &mut |_| {}).await.unwrap();
+        assert_eq!((again.report.accounting.imported, again.report.accounting.duplicates), (0, 14));
+        assert_sound(&world).await;
+    });
 }

@@ -268,7 +268,9 @@ impl Finding {
             }
             FindingKind::Gap { from, to } if from == to => format!("follows a gap: number {from} is missing"),
             FindingKind::Gap { from, to } => format!("follows a gap: the numbers {from} to {to} are missing"),
-            FindingKind::SameNumber { number } => format!("has the number {number} of an {unit} before it; both are kept"),
+            FindingKind::SameNumber { number } => {
+                format!("has the number {number} of an {unit} before it; both are kept")
+            }
             FindingKind::DocumentCut => "is the last one of a document that ends before its end".to_owned(),
             FindingKind::Undecodable { encoding } => {
                 format!("holds bytes ({encoding}) that cannot be decoded; kept as they are")

@@ -77,7 +77,10 @@ mod tests {
     #[test]
     fn the_start_of_a_table_names_its_columns() {
         let found = start("COPY public.checkpoint_blobs (thread_id, \"type\", blob) FROM stdin;").unwrap();
-        assert_eq!((found.table, found.columns), (Some(Table::Blobs), ["thread_id", "type", "blob"].map(Into::into).to_vec()));
+        assert_eq!(
+            (found.table, found.columns),
+            (Some(Table::Blobs), ["thread_id", "type", "blob"].map(Into::into).to_vec())
+        );
         assert_eq!(start("COPY public.other (a) FROM stdin;").unwrap().table, None);
         assert_eq!(start("COPY checkpoints (a) FROM stdin;").unwrap().table, Some(Table::Checkpoints));
         for line in ["", "-- COPY", "COPY x FROM '/tmp/y';", "SELECT 1;"] {

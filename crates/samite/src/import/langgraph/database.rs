@@ -1,8 +1,8 @@
 //! The rows of a checkpoint database: a SQLite file as it lies, or a `PostgreSQL` dump staged in a private one.
 
 use super::copy_text::Table;
-use samite_model::{Error, Result};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
+use samite_model::{Error, Result};
 use std::path::Path;
 
 /// A checkpoint.
@@ -124,7 +124,10 @@ impl Checkpoints {
         let named = |name: &str| text(name).unwrap_or_default();
         let (thread, namespace) = (named("thread_id"), named("checkpoint_ns"));
         let run = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<()> {
-            self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(unreadable)?;
+            self.connection
+                .prepare_cached(sql)
+                .and_then(|mut statement| statement.execute(params))
+                .map_err(unreadable)?;
             Ok(())
         };
         match table {

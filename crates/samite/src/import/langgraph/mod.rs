@@ -19,10 +19,9 @@ mod message;
 mod msgpack;
 mod planner;
 mod postgresql;
-#[cfg(test)]
-mod tests;
 
 pub use database::Checkpoints;
+pub use postgresql::is_address;
 
 use super::carry_out::{Imported, Importer, OnBytes, Run};
 use planner::Planner;
@@ -36,12 +35,7 @@ impl Importer<'_> {
     /// # Errors
     /// `conflict` (`lease_held`) while a writer holds the session; `unavailable` or `corrupt` when the database cannot be
     /// read; `internal` (`bad_plan`) when the thread has no row.
-    pub async fn thread(
-        &mut self,
-        checkpoints: &Checkpoints,
-        thread: &str,
-        progress: OnBytes<'_>,
-    ) -> Result<Imported> {
+    pub async fn thread(&mut self, checkpoints: &Checkpoints, thread: &str, progress: OnBytes<'_>) -> Result<Imported> {
         let mut planner = Planner::new(thread);
         let client = self.client;
         let mut run = Run::new(client, &mut self.agents);

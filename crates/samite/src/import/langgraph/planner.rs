@@ -6,9 +6,7 @@ use super::msgpack;
 use crate::import::frame::context::ContextRole;
 use crate::import::frame::flat::tool_name;
 use crate::import::frame::ids::{Key, key, printable};
-use crate::import::frame::plan::{
-    Append, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, SessionRef,
-};
+use crate::import::frame::plan::{Append, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, SessionRef};
 use crate::import::frame::report::{Finding, FindingKind, Report, Unit, shown};
 use samite_model::EntryKind;
 use serde_json::{Map, Value, json};
@@ -31,7 +29,7 @@ struct Call {
     line: u64,
     tool_use: String,
     tool: String,
-    ended: Option<u64>,
+    has_ended: bool,
 }
 
 /// A namespace: one session.
@@ -68,7 +66,11 @@ impl Session {
 #[derive(Debug)]
 pub(super) struct Planner {
     thread: String,
-    sessions: Vec<Session>,
+    /// The namespace that is read.
+    session: Session,
+    /// Those before it.
+    done: Vec<Session>,
+    begun: bool,
     line: u64,
     report: Report,
 }
@@ -76,8 +78,8 @@ pub(super) struct Planner {
 /// A value by its encoding; nothing when it cannot be read, and `Null` for none.
 fn decode(encoding: &str, bytes: &[u8]) -> Option<Value> {
     match encoding {
-        "null" | "empty" => Some(Value::Null),
-        "bytes" | "bytearray" => Some(Value::Null),
+        // Nothing, or bytes that stand for themselves.
+        "null" | "empty" | "bytes" | "bytearray" => Some(Value::Null),
         "json" => serde_json::from_slice(bytes).ok(),
         "msgpack" => msgpack::decode(bytes),
         _ => None,
@@ -87,7 +89,8 @@ fn decode(encoding: &str, bytes: &[u8]) -> Option<Value> {
 impl Planner {
     pub(super) fn new(thread: &str) -> Self {
         let report = Report { unit: Unit::Row, ..Report::default() };
-        Self { thread: thread.to_owned(), sessions: Vec::new(), line: 0, report }
+        let (session, done) = (Session::default(), Vec::new());
+        Self { thread: thread.to_owned(), session, done, begun: false, line: 0, report }
     }
 
     /// How many rows there were.
@@ -99,22 +102,16 @@ impl Planner {
         self.report.findings.push(Finding { line: self.line, kind });
     }
 
-    fn session(&mut self) -> (&mut Session, SessionRef) {
-        if self.sessions.is_empty() {
-            self.sessions.push(Session { branches: vec![None], ..Session::default() });
-        }
-        let at = self.sessions.len() - 1;
-        // It was just seen that there is one.
-        let session = match self.sessions.last_mut() {
-            Some(session) => session,
-            None => unreachable!("a session was added"),
-        };
-        (session, SessionRef(at))
+    fn reference(&self) -> SessionRef {
+        SessionRef(self.done.len())
     }
 
     /// A namespace starts.
     pub(super) fn begin(&mut self, namespace: &str) -> Vec<Item<'static>> {
-        self.sessions.push(Session { branches: vec![None], ..Session::default() });
+        let before = std::mem::replace(&mut self.session, Session { branches: vec![None], ..Session::default() });
+        if std::mem::replace(&mut self.begun, true) {
+            self.done.push(before);
+        }
         let own = format!("langgraph:{}", printable(&self.thread, 200));
         // node:task|node:task
         let of = |namespace: &str| match namespace {
@@ -123,7 +120,7 @@ impl Planner {
         };
         let parent = namespace.rsplit_once('|').map_or("", |(parent, _)| parent);
         let mut begin = Begin {
-            session: SessionRef(self.sessions.len() - 1),
+            session: self.reference(),
             harness: "langgraph",
             key: of(namespace),
             session_id: self.thread.clone(),
@@ -143,7 +140,7 @@ impl Planner {
     }
 
     /// The channels whose values stand elsewhere, in versions that were not told yet.
-    pub(super) fn missing_blobs(&mut self, checkpoint: &Value) -> Vec<(String, String)> {
+    pub(super) fn missing_blobs(&self, checkpoint: &Value) -> Vec<(String, String)> {
         let versions = checkpoint.get("channel_versions").and_then(Value::as_object).cloned().unwrap_or_default();
         let version = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let all = versions.into_iter().map(|(channel, value)| (channel, version(value)));
@@ -151,16 +148,15 @@ impl Planner {
     }
 
     /// Whether a blob was told.
-    pub(super) fn has_blob(&mut self, channel: &str, version: &str) -> bool {
-        self.session().0.blobs.contains(&key(blob_id(channel, version).as_str().as_bytes()))
+    pub(super) fn has_blob(&self, channel: &str, version: &str) -> bool {
+        self.session.blobs.contains(&key(blob_id(channel, version).as_str().as_bytes()))
     }
 
     /// A blob of the checkpoint that comes next.
     pub(super) fn take_blob(&mut self, channel: &str, version: &str, blob: &Blob) {
         let id = key(blob_id(channel, version).as_str().as_bytes());
-        let (session, _) = self.session();
-        session.blobs.insert(id);
-        session.waiting.push((channel.to_owned(), version.to_owned(), blob.clone()));
+        self.session.blobs.insert(id);
+        self.session.waiting.push((channel.to_owned(), version.to_owned(), blob.clone()));
     }
 
     /// A blob that no checkpoint names.
@@ -189,22 +185,21 @@ impl Planner {
         let dedupe = DedupeId::of_parts("row", &["checkpoint", id]);
         let mut findings = Vec::new();
         if let Some(parent) = parent {
-            let (session, reference) = self.session();
+            let reference = self.reference();
+            let session = &mut self.session;
             match session.nodes.get_mut(&key(parent.as_bytes())) {
                 Some(node) if node.followed => {
                     let (from, at_line) = (node.branch, node.line);
                     session.branches.push(Some((from, at_line)));
                     session.current = session.branches.len() - 1;
-                    let fork = Fork {
+                    items.push(Item::Fork(Fork {
                         session: reference,
                         branch: BranchRef(session.current),
                         from: BranchRef(from),
                         at_line,
-                        line: 0,
+                        line: self.line + 1,
                         key: dedupe.clone(),
-                    };
-                    let line = self.line + 1;
-                    items.push(Item::Fork(Fork { line, ..fork }));
+                    }));
                 }
                 Some(node) => {
                     node.followed = true;
@@ -214,7 +209,7 @@ impl Planner {
             }
         }
         let mut values: Vec<(String, Value)> = Vec::new();
-        for (channel, version, blob) in std::mem::take(&mut self.session().0.waiting) {
+        for (channel, version, blob) in std::mem::take(&mut self.session.waiting) {
             let value = self.blob(&channel, &version, &blob, &mut items);
             values.extend(value.map(|value| (channel, value)));
         }
@@ -237,9 +232,8 @@ impl Planner {
         ];
         let readable = decode(&row.encoding, &row.bytes).is_some();
         self.row(dedupe, &row.encoding, &row.bytes, readable, &more, &findings, &mut items);
-        let (session, _) = self.session();
-        let node = Node { branch: session.current, line, followed: false };
-        session.nodes.insert(key(id.as_bytes()), node);
+        let node = Node { branch: self.session.current, line: self.line, followed: false };
+        self.session.nodes.insert(key(id.as_bytes()), node);
         items
     }
 
@@ -247,7 +241,7 @@ impl Planner {
     pub(super) fn write(&mut self, checkpoint: &str, write: &Write, is_leaf: bool) -> Vec<Item<'static>> {
         let mut items = Vec::new();
         let line = self.line + 1;
-        let (session, _) = self.session();
+        let session = &mut self.session;
         let mut findings = Vec::new();
         match session.nodes.get_mut(&key(checkpoint.as_bytes())) {
             Some(node) => {
@@ -279,11 +273,11 @@ impl Planner {
         for message in messages(value) {
             let dedupe = DedupeId::of_parts("message", &[channel, &message.id]);
             let id = key(dedupe.as_str().as_bytes());
-            let (session, reference) = self.session();
+            let reference = self.reference();
+            let session = &mut self.session;
             let known = session.messages.get(&id).is_some_and(|all| {
-                all.iter().any(|(branch, line, content)| {
-                    *content == message.content && session.inherits(*branch, *line)
-                })
+                all.iter()
+                    .any(|(branch, line, content)| *content == message.content && session.inherits(*branch, *line))
             });
             if known {
                 continue;
@@ -291,28 +285,21 @@ impl Planner {
             let branch = session.current;
             session.messages.entry(id).or_default().push((branch, line, message.content));
             let more = [("channel".to_owned(), json!(channel))].into_iter().collect();
-            items.push(Item::Append(append(
-                reference,
-                branch,
-                line,
-                dedupe,
-                message.json.clone(),
-                message.kind,
-                more,
-            )));
+            items.push(Item::Append(append(reference, branch, line, dedupe, message.json.clone(), message.kind, more)));
             self.steps(line, &message, items);
         }
     }
 
     fn steps(&mut self, line: u64, message: &Message, items: &mut Vec<Item<'static>>) {
-        let (session, reference) = self.session();
+        let reference = self.reference();
+        let session = &mut self.session;
         let branch = session.current;
         let mut findings = Vec::new();
         let on_branch = |session: &Session, id: &str| {
             let all = session.calls_by_id.get(&key(id.as_bytes())).cloned().unwrap_or_default();
-            all.into_iter().rev().find(|at| {
-                session.calls.get(*at).is_some_and(|call| session.inherits(call.branch, call.line))
-            })
+            all.into_iter()
+                .rev()
+                .find(|at| session.calls.get(*at).is_some_and(|call| session.inherits(call.branch, call.line)))
         };
         for call in &message.calls {
             if call.id.is_empty() {
@@ -326,7 +313,7 @@ impl Planner {
             }
             session.calls_by_id.entry(key(call.id.as_bytes())).or_default().push(session.calls.len());
             let (open, name) = (tool_use.clone(), tool.clone());
-            session.calls.push(Call { branch, line, tool_use: open, tool: name, ended: None });
+            session.calls.push(Call { branch, line, tool_use: open, tool: name, has_ended: false });
             let input = call.input.clone();
             let branch = BranchRef(branch);
             items.push(Item::CallStarted(CallStarted { session: reference, branch, line, tool_use, tool, input }));
@@ -335,9 +322,10 @@ impl Planner {
             let at = on_branch(session, id);
             match at.and_then(|at| session.calls.get_mut(at)) {
                 None => findings.push(FindingKind::ResultWithoutCall { tool_use: shown(id) }),
-                Some(call) if call.ended.is_some_and(|ended| session_is_one(call.branch, branch, ended, line)) => {}
+                // A later version of the message; on a branch that started between them it is the result there.
+                Some(call) if call.has_ended && call.branch == branch => {}
                 Some(call) => {
-                    call.ended = Some(line);
+                    call.has_ended = true;
                     let (tool_use, branch) = (call.tool_use.clone(), BranchRef(branch));
                     let (session, failed) = (reference, *failed);
                     items.push(Item::CallEnded { session, branch, line, tool_use, failed });
@@ -378,8 +366,7 @@ impl Planner {
             self.report.accounting.imported += 1;
             LineClass::Imported
         };
-        let (session, reference) = self.session();
-        let branch = session.current;
+        let (reference, branch) = (self.reference(), self.session.current);
         let event = append(reference, branch, line, dedupe, bytes.to_vec(), EntryKind::EVENT, attributes);
         items.push(Item::Append(Append { class: Some(class), ..event }));
     }
@@ -387,19 +374,16 @@ impl Planner {
     /// Ends the plan: what there is to say, and the current branch of each session.
     pub(super) fn finish(self) -> (Report, Vec<BranchRef>) {
         let mut report = self.report;
-        for call in self.sessions.iter().flat_map(|session| &session.calls).filter(|call| call.ended.is_none()) {
+        let mut sessions = self.done;
+        sessions.push(self.session);
+        for call in sessions.iter().flat_map(|session| &session.calls).filter(|call| !call.has_ended) {
             let (tool_use, tool) = (shown(&call.tool_use), shown(&call.tool));
             report.findings.push(Finding { line: call.line, kind: FindingKind::InDoubt { tool_use, tool } });
         }
         report.findings.sort_by_key(|finding| finding.line);
         // The checkpoint with the greatest id is the one that a graph goes on with.
-        (report, self.sessions.iter().map(|session| BranchRef(session.current)).collect())
+        (report, sessions.iter().map(|session| BranchRef(session.current)).collect())
     }
-}
-
-/// Whether a result repeats the one before it on the branch of the call: what forked between them has its own.
-fn session_is_one(of_call: usize, now: usize, _ended: u64, _line: u64) -> bool {
-    of_call == now
 }
 
 fn blob_id(channel: &str, version: &str) -> DedupeId {

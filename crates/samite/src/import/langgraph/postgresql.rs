@@ -27,8 +27,8 @@ COPY (SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, typ
 COMMIT;
 ";
 
-/// Whether a source is a server's address.
-pub(super) fn is_address(source: &str) -> bool {
+/// Whether a source of checkpoints is the address of a `PostgreSQL` server.
+pub fn is_address(source: &str) -> bool {
     source.starts_with("postgresql://") || source.starts_with("postgres://")
 }
 

@@ -33,7 +33,7 @@ fn a_real_chat_becomes_a_session_with_its_steps() {
     assert_eq!((plan.count(EntryKind::MESSAGE), plan.count(EntryKind::MODEL_RESPONSE)), (5, 9));
     // The context text, the prompt, four calls with their results, and the answer.
     assert_eq!(plan.context(0), [2, 3, 7, 8, 12, 13, 17, 18, 22, 23, 25]);
-    assert_cuts::<GeminiCli>(&text, 700, |text| lines_of(identify(&path, text).unwrap().unwrap(), text));
+    assert_cuts::<GeminiCli>(&text, 150, |text| lines_of(identify(&path, text).unwrap().unwrap(), text));
 }
 
 #[test]
@@ -55,7 +55,11 @@ fn calls_that_grow_with_their_message_are_steps_once() {
         + &gemini("g1", "", "")
         + &gemini("g1", "", &call("a", "executing"))
         + &gemini("g1", "", &(call("a", "success") + "," + &call("b", "error")))
-        + &gemini("g1", "", &(call("a", "success") + "," + &call("b", "error") + "," + &call("c", "awaiting_approval")));
+        + &gemini(
+            "g1",
+            "",
+            &(call("a", "success") + "," + &call("b", "error") + "," + &call("c", "awaiting_approval")),
+        );
     let plan = planned(text.as_bytes());
     assert_eq!(plan.codes(), [(6, "in_doubt")]);
     let ended: Vec<_> = plan.ended.iter().map(|(line, id, failed)| (*line, id.as_str(), *failed)).collect();

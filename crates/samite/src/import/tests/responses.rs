@@ -62,10 +62,11 @@ fn items_become_messages_and_steps_and_their_attachments_entries_of_their_own() 
 
 #[test]
 fn a_response_is_a_document_whose_lists_hold_items() {
-    let text = "{\n \"id\": \"resp_1\", \"object\": \"response\", \"model\": \"m\", \"input\": \"hi\",\n \"output\": [\n"
-        .to_owned()
-        + " {\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"},\n"
-        + " {\"type\":\"function_call_output\",\"id\":\"fo_1\",\"call_id\":\"c1\",\"output\":\"x\"}\n ],\n \"usage\": {\"total_tokens\": 3}\n}";
+    let text =
+        "{\n \"id\": \"resp_1\", \"object\": \"response\", \"model\": \"m\", \"input\": \"hi\",\n \"output\": [\n"
+            .to_owned()
+            + " {\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"},\n"
+            + " {\"type\":\"function_call_output\",\"id\":\"fo_1\",\"call_id\":\"c1\",\"output\":\"x\"}\n ],\n \"usage\": {\"total_tokens\": 3}\n}";
     assert!(!is_lines(text.as_bytes()).unwrap());
     let plan = document(text.as_bytes());
     assert_eq!((plan.key.as_str(), plan.counts(), plan.codes()), ("responses:resp_1", (7, 0, 0), vec![]));
@@ -83,7 +84,8 @@ fn two_responses_to_one_are_branches() {
         let call = format!("{{\"type\":\"function_call\",\"id\":\"f{id}\",\"call_id\":\"{call}\",\"name\":\"t\"}}");
         format!("{{\"id\":\"{id}\",\"object\":\"response\",\"previous_response_id\":{before},\"output\":[{call}]}}\n")
     };
-    let output = |call: &str| format!("{{\"type\":\"function_call_output\",\"call_id\":\"{call}\",\"output\":\"x\"}}\n");
+    let output =
+        |call: &str| format!("{{\"type\":\"function_call_output\",\"call_id\":\"{call}\",\"output\":\"x\"}}\n");
     let text = response("r1", "null", "c1")
         + &output("c1")
         + &response("r2", "\"r1\"", "c2")
@@ -100,7 +102,9 @@ fn two_responses_to_one_are_branches() {
 #[test]
 fn an_item_that_is_told_again_is_no_second_step() {
     let item = |status: &str| {
-        format!("{{\"type\":\"function_call\",\"id\":\"fc\",\"call_id\":\"c\",\"name\":\"t\",\"status\":\"{status}\"}}\n")
+        format!(
+            "{{\"type\":\"function_call\",\"id\":\"fc\",\"call_id\":\"c\",\"name\":\"t\",\"status\":\"{status}\"}}\n"
+        )
     };
     let text = item("in_progress") + &item("completed") + &item("completed");
     let plan = lines(text.as_bytes());

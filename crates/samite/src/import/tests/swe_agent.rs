@@ -32,9 +32,8 @@ fn real_trajectories_become_sessions_with_their_steps() {
     }
     found.sort_unstable();
     // Messages and actions.
-    let expected = [
-        (10, 5), (11, 5), (12, 5), (12, 5), (23, 11), (24, 11), (24, 11), (25, 12), (26, 12), (28, 13), (29, 14),
-    ];
+    let expected =
+        [(10, 5), (11, 5), (12, 5), (12, 5), (23, 11), (24, 11), (24, 11), (25, 12), (26, 12), (28, 13), (29, 14)];
     assert_eq!(found, expected);
 }
 
@@ -44,7 +43,8 @@ fn history(role: &str, action: &str, more: &str) -> String {
 
 #[test]
 fn an_action_that_nothing_tells_the_end_of_is_in_doubt() {
-    let steps = "{\"action\":\"ls\",\"observation\":\"a\"}, {\"action\":\"ls\",\"observation\":\"b\"}, {\"action\":\"\"}";
+    let steps =
+        "{\"action\":\"ls\",\"observation\":\"a\"}, {\"action\":\"ls\",\"observation\":\"b\"}, {\"action\":\"\"}";
     let all = [
         history("system", "", ""),
         history("assistant", "make", ",\"is_demo\":true"),
@@ -60,8 +60,7 @@ fn an_action_that_nothing_tells_the_end_of_is_in_doubt() {
     let text = format!("{{\"trajectory\": [{steps}], \"history\": [{}], \"info\": {{}}}}", all.join(","));
     let plan = planned(text.as_bytes());
     let started: Vec<_> = plan.started.iter().map(|(line, id, tool)| (*line, id.as_str(), tool.as_str())).collect();
-    let expected =
-        [(1, "trajectory-1", "ls"), (2, "trajectory-2", "ls"), (11, "c1", "pwd"), (13, "history-3", "git")];
+    let expected = [(1, "trajectory-1", "ls"), (2, "trajectory-2", "ls"), (11, "c1", "pwd"), (13, "history-3", "git")];
     assert_eq!(started, expected);
     assert_eq!((plan.codes(), plan.ended.len()), (vec![(13, "in_doubt")], 3));
     assert_cuts::<SweAgent>(text.as_bytes(), text.len() - 80, planned);

@@ -3,9 +3,9 @@
 use super::Reading;
 use crate::import::claude_code::identity::{agent_key, session_key, sidechain_key};
 use crate::import::claude_code::index::NodeId;
-use crate::import::frame::plan::{Begin, Item, SessionRef};
 use crate::import::claude_code::record::{Record, prompt};
 use crate::import::claude_code::tree::Tree;
+use crate::import::frame::plan::{Begin, Item, SessionRef};
 
 /// What the sessions' sources name.
 const HARNESS: &str = "claude-code";

@@ -1,10 +1,10 @@
 //! The tools of a record: the steps that it starts and ends, and the sub-agents that it names.
 
 use super::Reading;
+use crate::import::claude_code::record::{Block, Record, tool_inputs};
 use crate::import::frame::flat::tool_name;
 use crate::import::frame::ids::printable;
 use crate::import::frame::plan::{BranchRef, CallStarted, Item, SessionRef};
-use crate::import::claude_code::record::{Block, Record, tool_inputs};
 use crate::import::frame::report::{FindingKind, shown};
 use crate::import::frame::steps::{OpenCall, ResultIs};
 use serde_json::Value;
