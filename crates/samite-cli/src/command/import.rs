@@ -94,15 +94,13 @@ Examples:
     /// Every row is kept with the bytes that its writer stored: checkpoints, pending writes, blobs. The messages in them
     /// become entries once, in order, and calls without a tool message are in doubt. Nothing that a row holds is run:
     /// what is neither msgpack nor JSON is kept as it is and reported. A SQLite file is read as it lies; a PostgreSQL
-    /// server through psql, in one read-only transaction, or from a plain dump. Importing again adds only what is new.
+    /// server through psql, in one read-only transaction, or from a plain dump of its tables. A password is best left to
+    /// PGPASSWORD or ~/.pgpass. Importing again adds only what is new.
     #[command(after_long_help = "\
 Examples:
   samite import langgraph checkpoints.sqlite
   samite import langgraph postgresql://me@localhost/agents
-  pg_dump -t 'checkpoint*' agents > checkpoints.sql
-  samite import langgraph checkpoints.sql
-
-A password is best left to PGPASSWORD or ~/.pgpass.")]
+  samite import langgraph checkpoints.sql")]
     Langgraph {
         /// The database of a SQLite saver, a plain dump of a PostgreSQL saver's, or its address (postgresql://…)
         source: PathBuf,
@@ -332,10 +330,10 @@ async fn threads(surface: &Surface, source: &Path) -> Result<ExitCode> {
     let mut answers = Vec::new();
     for thread in threads {
         let mut tell = |rows| progress.set(done + rows, Some(whole));
-        let imported = importer.thread(&checkpoints, &thread, &mut tell).await;
-        let imported = imported.map_err(|error| error.context(shown.display()))?;
-        done += imported.report.accounting.lines();
-        answers.push(Transcript { thread: Some(thread), ..Transcript::of(&shown, &imported) });
+        let became = importer.thread(&checkpoints, &thread, &mut tell).await;
+        let became = became.map_err(|error| error.context(shown.display()))?;
+        done += became.report.accounting.lines();
+        answers.push(Transcript { thread: Some(thread), ..Transcript::of(&shown, &became) });
     }
     drop(progress);
     answer(surface, &importer, answers, Vec::new())
@@ -364,11 +362,11 @@ async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
             read = bytes;
             progress.set(done + bytes, Some(whole));
         };
-        let imported = match from {
+        let became = match from {
             From::ClaudeCode => importer.transcript(path, open(path)?, open(path)?, &mut tell).await,
             From::Harness(harness) => importer.source(harness, path, &mut tell).await,
         };
-        let imported = match imported {
+        let became = match became {
             Err(error) if error.code() == NOT_A_TRANSCRIPT && !one => {
                 skipped.push(path.display().to_string());
                 continue;
@@ -376,7 +374,7 @@ async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
             other => other.map_err(|error| error.context(path.display()))?,
         };
         done += read;
-        answers.push(Transcript::of(path, &imported));
+        answers.push(Transcript::of(path, &became));
     }
     drop(progress);
     if answers.is_empty() {

@@ -89,7 +89,7 @@ fn calls_without_results_wait_for_a_decision_and_findings_name_their_record() {
     let database = fixtures().join("langgraph/checkpoints.db");
     let shown = place.run(&["import", "langgraph", &database.to_string_lossy()]).ok();
     assert!(shown.contains("47 rows: 47 imported, 0 there already, 0 with something to report"), "{shown}");
-    assert!(shown.contains("row 6 calls push (call-1) and no row has its result"), "{shown}");
+    assert!(shown.contains("row 7 calls push (call-1) and no row has its result"), "{shown}");
 }
 
 #[test]

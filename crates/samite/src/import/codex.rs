@@ -105,7 +105,7 @@ pub(super) fn identify(path: &Path, reader: impl BufRead) -> Result<Option<Codex
     if found.id.is_empty() {
         // rollout-DATE-ID
         let id = name.len().checked_sub(36).and_then(|at| name.get(at..)).filter(|_| name.starts_with("rollout-"));
-        found.id = id.unwrap_or(&name).to_owned();
+        id.unwrap_or(&name).clone_into(&mut found.id);
     }
     Ok(Some(found).filter(|_| recognised))
 }
@@ -158,10 +158,10 @@ impl Codex {
                 self.started = Some(line);
             }
             "task_complete" | "turn_complete" | "turn_aborted" => self.close_turn(),
-            "user_message" => self.prompt(line, payload.text_at(&["message"]).unwrap_or_default(), true),
+            "user_message" => self.prompt(line, &payload.text_at(&["message"]).unwrap_or_default(), true),
             "item_completed" if payload.text_at(&["item", "type"]).as_deref() == Some("UserMessage") => {
                 let content = payload.at(&["item", "content"]).map(text_of).unwrap_or_default();
-                self.prompt(line, content, true);
+                self.prompt(line, &content, true);
             }
             "thread_rolled_back" => {
                 let turns = payload.get("num_turns").and_then(Raw::number).unwrap_or_default();
@@ -180,7 +180,7 @@ impl Codex {
     }
 
     /// Notes a prompt; it stands in the rollout as an item and as an event, in either order.
-    fn prompt(&mut self, line: u64, text: String, is_event: bool) {
+    fn prompt(&mut self, line: u64, text: &str, is_event: bool) {
         if NOT_A_PERSON.iter().any(|start| text.trim_start().starts_with(start)) {
             return;
         }
@@ -225,7 +225,7 @@ impl Codex {
             }
             "message" => {
                 if item.text_at(&["role"]).as_deref() == Some("user") {
-                    self.prompt(line, item.get("content").map(text_of).unwrap_or_default(), false);
+                    self.prompt(line, &item.get("content").map(text_of).unwrap_or_default(), false);
                 }
                 Meaning::of(EntryKind::MESSAGE)
             }

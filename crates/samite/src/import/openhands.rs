@@ -1,4 +1,4 @@
-//! `OpenHands`' conversations as sessions.
+//! OpenHands' conversations as sessions.
 //!
 //! A conversation is a folder with one file an event (`events/event-00007-ID.json`, or `events/7.json` of older
 //! versions) and `base_state.json`; a trajectory that was exported is one JSON list of events. What becomes what:
@@ -131,7 +131,7 @@ pub(super) struct OpenHands {
 /// The parent of an event that starts anew.
 const ROOT: &str = "__root__";
 
-/// Whose conversation it is; nothing when no record is an event of `OpenHands`.
+/// Whose conversation it is; nothing when no record is an event of OpenHands.
 ///
 /// # Errors
 /// As reading a record.

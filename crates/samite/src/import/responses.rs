@@ -1,4 +1,4 @@
-//! Items of the `OpenAI` Responses API as sessions.
+//! Items of the OpenAI Responses API as sessions.
 //!
 //! A source is a file of JSON lines, an item or a whole response each; a response or a list of items as one JSON
 //! document (its fields `input`, `output`, `data` and `items` hold items); or a JSON list. What becomes what:
@@ -63,7 +63,7 @@ pub(super) fn is_lines(reader: impl BufRead) -> Result<bool> {
         }
         let decoded = decode(line.bytes);
         let raw = Raw::parse(&decoded.text);
-        let is_item = raw.is_some_and(|raw| raw.is_object());
+        let is_item = raw.is_some_and(Raw::is_object);
         let is_document = raw.is_some_and(|raw| HOLDERS.iter().any(|name| raw.get(name).is_some_and(Raw::is_list)));
         if is_item && !is_document {
             return Ok(true);

@@ -1,6 +1,6 @@
 //! Where other harnesses keep what they leave behind, and which importer reads it.
 
-use super::carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};
+use super::carry_out::{Imported, Importer, OnBytes};
 use super::frame::elements::Elements;
 use super::frame::flat::Flat;
 use super::frame::lines::Lines;
@@ -18,9 +18,9 @@ pub enum Harness {
     GeminiCli,
     /// SWE-agent: trajectories.
     SweAgent,
-    /// `OpenHands`: conversations.
+    /// OpenHands: conversations.
     OpenHands,
-    /// The `OpenAI` Responses API: items.
+    /// The OpenAI Responses API: items.
     Responses,
 }
 
@@ -124,7 +124,7 @@ impl Importer<'_> {
 
 fn recognised<F>(harness: Harness, format: Option<F>) -> Result<F> {
     format.ok_or_else(|| {
-        Error::invalid(NOT_A_TRANSCRIPT, format!("nothing in it is a record of {}", harness.name()))
+        Error::invalid("not_a_transcript", format!("nothing in it is a record of {}", harness.name()))
             .hint(harness.place())
     })
 }

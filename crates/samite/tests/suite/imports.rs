@@ -104,8 +104,8 @@ async fn threads(world: &World, checkpoints: &Checkpoints) -> Vec<(String, Impor
     let mut importer = Importer::new(&world.client);
     let mut found = Vec::new();
     for thread in checkpoints.threads().unwrap() {
-        let imported = importer.thread(checkpoints, &thread, &mut |_| {}).await.unwrap();
-        found.push((thread, imported));
+        let became = importer.thread(checkpoints, &thread, &mut |_| {}).await.unwrap();
+        found.push((thread, became));
     }
     assert_eq!(importer.accounting().lines(), checkpoints.rows().unwrap());
     found

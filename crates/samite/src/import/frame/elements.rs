@@ -174,7 +174,7 @@ impl<R: BufRead> Records for Elements<R> {
         loop {
             let Some(byte) = self.next_byte()? else { return Ok(None) };
             match (self.place, byte) {
-                (Place::Start, b'{') => {
+                (Place::Start, b'{') | (Place::List { is_field: true }, b']') => {
                     self.pass();
                     self.place = Place::Fields;
                 }
@@ -186,10 +186,6 @@ impl<R: BufRead> Records for Elements<R> {
                 (Place::Fields, b'}') | (Place::List { is_field: false }, b']') => {
                     self.pass();
                     self.place = Place::Behind;
-                }
-                (Place::List { is_field: true }, b']') => {
-                    self.pass();
-                    self.place = Place::Fields;
                 }
                 (Place::Fields, b'"') => {
                     if !self.key()? {

@@ -1,4 +1,4 @@
-//! Rows as `PostgreSQL` writes them in a plain dump: `COPY table (columns) FROM stdin;`, a row a line, and `\.`.
+//! Rows as PostgreSQL writes them in a plain dump: `COPY table (columns) FROM stdin;`, a row a line, and `\.`.
 
 use std::borrow::Cow;
 

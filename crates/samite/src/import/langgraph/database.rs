@@ -1,4 +1,4 @@
-//! The rows of a checkpoint database: a SQLite file as it lies, or a `PostgreSQL` dump staged in a private one.
+//! The rows of a checkpoint database: a SQLite file as it lies, or a PostgreSQL dump staged in a private one.
 
 use super::copy_text::Table;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};

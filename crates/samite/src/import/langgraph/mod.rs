@@ -1,4 +1,4 @@
-//! `LangGraph`'s checkpoint databases as sessions.
+//! LangGraph's checkpoint databases as sessions.
 //!
 //! A thread is a session, and each namespace of a graph inside it a child session. The records are the rows of the
 //! saver's tables, each kept as an event with the bytes that its writer stored; nothing that they hold is ever run. What
@@ -9,7 +9,7 @@
 //!   responses of the model, as JSON. Calls in them are steps, which tool messages end; a call without one is in doubt;
 //! - a pending **write** follows its checkpoint; where no checkpoint does, the messages in it are told as well, so that a
 //!   call that was made just before the end is known;
-//! - a **blob** (`PostgreSQL`) comes before the first checkpoint that names its version.
+//! - a **blob** (PostgreSQL) comes before the first checkpoint that names its version.
 //!
 //! A value that is not `msgpack` or JSON (`pickle`, encrypted) is kept as it is and reported as such.
 
@@ -45,7 +45,7 @@ impl Importer<'_> {
             let followed: HashSet<&str> = skeleton.iter().filter_map(|(_, parent)| parent.as_deref()).collect();
             for (id, parent) in &skeleton {
                 let row = checkpoints.checkpoint(thread, &namespace, id)?;
-                let decoded = planner.decode(&row);
+                let decoded = Planner::decode(&row);
                 for (channel, version) in planner.missing_blobs(&decoded) {
                     if let Some(blob) = checkpoints.blob(thread, &namespace, &channel, &version)? {
                         planner.take_blob(&channel, &version, &blob);

@@ -1,4 +1,4 @@
-//! Msgpack, as `LangGraph` writes it, into JSON values. Nothing that it names is looked up or run.
+//! Msgpack, as LangGraph writes it, into JSON values. Nothing that it names is looked up or run.
 //!
 //! What JSON has no word for is an object with one key that starts with `$`: `$bytes` (base64), `$map` (keys that are no
 //! strings), `$float` (not a number, or infinite), `$type` with `value` (an object of a class: its module, name and

@@ -135,7 +135,7 @@ impl Planner {
     }
 
     /// What a checkpoint holds; an empty object when it cannot be read.
-    pub(super) fn decode(&self, row: &Checkpoint) -> Value {
+    pub(super) fn decode(row: &Checkpoint) -> Value {
         decode(&row.encoding, &row.bytes).unwrap_or_else(|| json!({}))
     }
 

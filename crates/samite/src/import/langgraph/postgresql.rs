@@ -1,4 +1,4 @@
-//! A `PostgreSQL` saver's rows: from a plain dump, or from the server through `psql`, which writes them in the same form.
+//! A PostgreSQL saver's rows: from a plain dump, or from the server through `psql`, which writes them in the same form.
 //!
 //! `psql` brings what a driver would have to: encryption, passwords and services as the person has them set up. A driver
 //! of our own would bring a runtime and some forty crates into the fabric for three tables.
@@ -27,7 +27,7 @@ COPY (SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, typ
 COMMIT;
 ";
 
-/// Whether a source of checkpoints is the address of a `PostgreSQL` server.
+/// Whether a source of checkpoints is the address of a PostgreSQL server.
 pub fn is_address(source: &str) -> bool {
     source.starts_with("postgresql://") || source.starts_with("postgres://")
 }
@@ -65,7 +65,7 @@ fn percent_decoded(text: &str) -> String {
 }
 
 impl Checkpoints {
-    /// The database of a `PostgreSQL` saver, as a plain dump (`pg_dump`) has it. Its rows are staged in a private file
+    /// The database of a PostgreSQL saver, as a plain dump (`pg_dump`) has it. Its rows are staged in a private file
     /// in the directory for temporary files, as large as they are; `progress` is told how many bytes were read.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Checkpoints {
         stage(open_reader(path)?, progress)
     }
 
-    /// The database of a `PostgreSQL` saver at an address (`postgresql://…`), read through `psql` in one read-only
+    /// The database of a PostgreSQL saver at an address (`postgresql://…`), read through `psql` in one read-only
     /// transaction, and staged as a dump's.
     ///
     /// # Errors

@@ -27,6 +27,7 @@ pub(super) fn of_item(item: Raw<'_>, meaning: &mut Meaning) {
 fn of_part(part: Raw<'_>, meaning: &mut Meaning) {
     let text = |name: &str| part.text_at(&[name]).filter(|text| !text.is_empty());
     let name = text("filename");
+    let name = name.as_deref();
     match text("type").as_deref() {
         Some("input_image" | "output_image" | "computer_screenshot" | "image") => {
             // A link to elsewhere holds no bytes.
@@ -49,7 +50,7 @@ fn of_part(part: Raw<'_>, meaning: &mut Meaning) {
     }
 }
 
-fn add_url(url: &str, name: Option<String>, meaning: &mut Meaning) {
+fn add_url(url: &str, name: Option<&str>, meaning: &mut Meaning) {
     let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(','));
     match split.and_then(|(head, data)| Some((head.strip_suffix(";base64")?, data))) {
         Some((mime, data)) => add(mime, name, data, meaning),
@@ -57,7 +58,7 @@ fn add_url(url: &str, name: Option<String>, meaning: &mut Meaning) {
     }
 }
 
-fn add(mime: &str, name: Option<String>, data: &str, meaning: &mut Meaning) {
+fn add(mime: &str, name: Option<&str>, data: &str, meaning: &mut Meaning) {
     let data: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let decoded = data_encoding::BASE64.decode(&data).or_else(|_| data_encoding::BASE64_NOPAD.decode(&data));
     let Ok(bytes) = decoded else {

@@ -60,7 +60,7 @@ fn missing_and_torn_events_are_named_and_the_others_count() {
     let expected = [
         (2, "gap"),
         (2, "parent_missing"),
-        (4, "in_doubt"),
+        (3, "in_doubt"),
         (4, "in_doubt"),
         (5, "gap"),
         (5, "parent_missing"),
@@ -69,12 +69,7 @@ fn missing_and_torn_events_are_named_and_the_others_count() {
         (7, "parent_missing"),
         (11, "in_doubt"),
     ];
-    let mut codes = plan.codes();
-    codes.sort();
-    let mut sorted = expected.to_vec();
-    sorted[2] = (3, "in_doubt");
-    sorted.sort();
-    assert_eq!((codes, plan.counts()), (sorted, (7, 0, 4)));
+    assert_eq!((plan.codes(), plan.counts()), (expected.to_vec(), (7, 0, 4)));
 }
 
 #[test]
