@@ -25,6 +25,7 @@ mod settings;
 mod status;
 mod step;
 pub mod syntax;
+pub mod transcript;
 pub mod verify;
 mod views;
 pub mod workspace;

@@ -1,0 +1,195 @@
+//! Chats of Gemini CLI.
+
+use super::*;
+
+fn header() -> Value {
+    json!({"sessionId": "old", "projectHash": "abc", "startTime": "t", "lastUpdated": "t", "kind": "main"})
+}
+
+fn user(id: &str, text: &str) -> Value {
+    json!({"id": id, "timestamp": "t", "type": "user", "content": [{"text": text}]})
+}
+
+fn result(id: &str, output: &str) -> Value {
+    json!({"functionResponse": {"id": id, "name": "shell", "response": {"output": output}}})
+}
+
+fn call(id: &str, command: &str, output: Option<&str>) -> Value {
+    let mut call = json!({"id": id, "name": "shell", "args": {"command": command}});
+    if let Some(output) = output {
+        call["result"] = json!([result(id, output)]);
+        call["status"] = json!("success");
+    }
+    call
+}
+
+fn model(id: &str, text: &str, calls: &[Value]) -> Value {
+    json!({"id": id, "timestamp": "t", "type": "gemini", "content": text, "thoughts": [], "toolCalls": calls})
+}
+
+fn answers(id: &str, parts: &[Value]) -> Value {
+    json!({"id": id, "timestamp": "t", "type": "user", "content": parts})
+}
+
+fn set(messages: &[Value]) -> Value {
+    json!({"$set": {"messages": messages, "lastUpdated": "t"}})
+}
+
+/// Two turns: one call, then two calls at once; the same words twice.
+fn chat() -> Vec<Value> {
+    vec![
+        header(),
+        set(&[user("c", "<session_context>\nThis is the Gemini CLI.")]),
+        user("p1", "go on"),
+        model("m1", "", &[call("x1", "ls", None)]),
+        model("m1", "", &[call("x1", "ls", Some("calc.py"))]),
+        answers("r1", &[result("x1", "calc.py")]),
+        model("m2", "Done.", &[]),
+        user("p2", "go on"),
+        model("m3", "Both:", &[call("x2", "git push", Some("pushed")), call("x3", "ls", Some("calc.py"))]),
+        answers("r2", &[result("x2", "pushed"), result("x3", "calc.py")]),
+        model("m4", "Done twice.", &[]),
+    ]
+}
+
+fn history() -> Vec<Happened> {
+    let shell = |command: &str| json!({"command": command});
+    let output = |text: &str| json!({"llmContent": text, "returnDisplay": text});
+    vec![
+        prompt("go on"),
+        called("1", "shell", shell("ls")),
+        returned("1", output("calc.py")),
+        ended("Done."),
+        prompt("go on"),
+        called("2", "shell", shell("git push")),
+        called("3", "shell", shell("ls")),
+        returned("3", output("calc.py")),
+        returned("2", output("pushed")),
+        ended("Done twice."),
+    ]
+}
+
+fn at(original: &[Value], taken: usize) -> Written {
+    write(Format::GeminiCli, Some(&file(original)), &history()[..taken], &target()).unwrap()
+}
+
+/// What a written chat has: per message its id, its text, and each call with its result.
+fn outline(written: &Written) -> Vec<String> {
+    let records = read(written);
+    assert_eq!(records[0]["sessionId"], SESSION);
+    assert_eq!(records[0]["lastUpdated"], "2026-11-29T17:53:41.372Z");
+    records[1..]
+        .iter()
+        .map(|message| {
+            let content = &message["content"];
+            let text = content.as_str().or(content[0]["text"].as_str()).unwrap_or_default();
+            let mut line = format!("{} {text}", message["id"].as_str().unwrap().trim_start_matches(SESSION));
+            for part in content.as_array().into_iter().flatten() {
+                if let Some(id) = part["functionResponse"]["id"].as_str() {
+                    line = [&line, "<", id].concat();
+                }
+            }
+            for call in message["toolCalls"].as_array().into_iter().flatten() {
+                let response = &call["result"][0]["functionResponse"]["response"];
+                let end = response["output"].as_str().or(response["error"].as_str()).unwrap_or("-");
+                line = [&line, call["id"].as_str().unwrap(), "=", end].concat();
+            }
+            line
+        })
+        .collect()
+}
+
+#[test]
+fn a_chat_is_cut_where_the_branch_was_cut() {
+    let chat = chat();
+    let context = "c <session_context>\nThis is the Gemini CLI.";
+    assert_eq!(outline(&at(&chat, 1)), [context, "p1 go on"]);
+    let unknown = format!("m1 x1={UNKNOWN_END}");
+    assert_eq!(outline(&at(&chat, 2)), [context, "p1 go on", &unknown]);
+    let first = [context, "p1 go on", "m1 x1=calc.py", "r1 <x1"];
+    assert_eq!(outline(&at(&chat, 3)), first);
+    assert_eq!(outline(&at(&chat, 4)), [first[0], first[1], first[2], first[3], "m2 Done."]);
+    assert_eq!(outline(&at(&chat, 10)).len(), 9);
+    assert_eq!(counts(&at(&chat, 10)), (9, 0, 0, vec![]));
+}
+
+#[test]
+fn calls_at_once_are_kept_as_far_as_the_branch_has_them() {
+    let chat = chat();
+    let unknown = format!("m3 Both:x2={UNKNOWN_END}");
+    assert_eq!(outline(&at(&chat, 6))[5..], ["p2 go on", &unknown]);
+    assert_eq!(outline(&at(&chat, 8))[6..], [format!("{unknown}x3=calc.py"), "r2 <x3".to_owned()]);
+    assert_eq!(counts(&at(&chat, 8)).3, ["x2"]);
+}
+
+#[test]
+fn an_end_that_only_the_branch_knows_is_told() {
+    // Killed after the hook and before the chat was written.
+    let chat = &chat()[..4];
+    assert_eq!(outline(&at(chat, 3))[2..], ["m1 x1=calc.py"]);
+    assert_eq!(counts(&at(chat, 3)), (3, 0, 0, vec![]));
+}
+
+#[test]
+fn a_chat_that_is_gone_is_made_from_the_branch() {
+    let written = write(Format::GeminiCli, None, &history()[..6], &target()).unwrap();
+    assert_eq!(
+        outline(&written),
+        [
+            "-1 go on".to_owned(),
+            "-2 1=calc.py".to_owned(),
+            "-3 Done.".to_owned(),
+            "-4 go on".to_owned(),
+            format!("-5 2={UNKNOWN_END}"),
+        ]
+    );
+    let header = &read(&written)[0];
+    // The hash of the directory's path, as Gemini CLI makes it.
+    assert_eq!(header["projectHash"], "65d80d2c48b3d23b89fb7644fbb034a40f899515baa72f5ae8d871bd81823e11");
+    assert_eq!(header["kind"], "main");
+}
+
+#[test]
+fn a_position_before_a_compression_has_what_was_there_before_it() {
+    let mut chat = chat();
+    chat.push(set(&[user("s", "A summary: it was pushed."), model("m4", "Done twice.", &[])]));
+    chat.push(user("p3", "and now?"));
+    // Before it: all messages as they were.
+    assert_eq!(outline(&at(&chat, 4)).last().unwrap(), "m2 Done.");
+    assert_eq!(outline(&at(&chat, 10)).len(), 9);
+    // After it: the summary, and what came then.
+    let mut history = history();
+    history.push(prompt("and now?"));
+    let written = write(Format::GeminiCli, Some(&file(&chat)), &history, &target()).unwrap();
+    assert_eq!(outline(&written), ["s A summary: it was pushed.", "m4 Done twice.", "p3 and now?"]);
+}
+
+#[test]
+fn what_a_person_took_back_in_gemini_itself_is_not_in_the_way() {
+    let mut chat = chat();
+    chat.push(json!({"$rewindTo": "p2"}));
+    chat.push(user("p3", "another way"));
+    let mut history = history();
+    history.truncate(4);
+    history.push(prompt("another way"));
+    let written = write(Format::GeminiCli, Some(&file(&chat)), &history, &target()).unwrap();
+    assert_eq!(outline(&written)[4..], ["m2 Done.", "p3 another way"]);
+    // The line that was taken back is still there to be gone back to.
+    assert_eq!(outline(&at(&chat, 10)).last().unwrap(), "m4 Done twice.");
+}
+
+#[test]
+fn a_chat_that_was_resumed_has_its_calls_in_the_content_too() {
+    let part = json!({"functionCall": {"id": "x1", "name": "shell", "args": {"command": "ls"}}});
+    let chat = [
+        header(),
+        set(&[
+            user("p1", "go on"),
+            json!({"id": "m1", "type": "gemini", "content": [part], "toolCalls": [call("x1", "ls", Some("calc.py"))]}),
+            answers("m1_response", &[result("x1", "calc.py")]),
+        ]),
+    ];
+    let cut = outline(&at(&chat, 2));
+    assert_eq!(cut, ["p1 go on".to_owned(), format!("m1 x1={UNKNOWN_END}")]);
+    assert_eq!(outline(&at(&chat, 3)), ["p1 go on", "m1 x1=calc.py", "m1_response <x1"]);
+}
