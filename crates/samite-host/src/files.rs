@@ -11,7 +11,9 @@ mod range;
 mod reading;
 
 pub use append::AppendFile;
-pub use atomic::{TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, write_atomic};
+pub use atomic::{
+    TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, write_atomic, write_new,
+};
 pub use lock::FileLock;
 pub(crate) use lock::{PATIENCE, lock_within};
 pub use range::RangeFile;

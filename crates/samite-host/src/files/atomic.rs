@@ -44,6 +44,35 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     sync_dir(directory)
 }
 
+/// Like [`write_atomic`], but never over a file that is there: then it returns false, and nothing changes. When this returns
+/// true, bytes and name are durable.
+///
+/// # Errors
+/// As [`write_atomic`].
+#[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
+pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool> {
+    let directory = directory_of(path);
+    let failed = |source| io_error("write", path, source);
+    let (mut file, temporary) = create_temporary(directory).map_err(failed)?;
+    let written = (|| {
+        set_mode(&file, mode)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        kill_point("files.new.written");
+        // A second name, and not a rename, since that would replace what is there.
+        match std::fs::hard_link(&temporary, path) {
+            Ok(()) => Ok(true),
+            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(source) => Err(source),
+        }
+    })();
+    kill_point("files.new.named");
+    discard(&temporary);
+    let is_new = written.map_err(failed)?;
+    sync_dir(directory)?;
+    Ok(is_new)
+}
+
 /// Like [`write_atomic`], and then overwrites the old file's bytes where they lay and syncs that, so that they are not
 /// merely unnamed. A file system that never writes in place, or a disk that remaps, may still keep them.
 ///
@@ -130,6 +159,17 @@ fn discard(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_file_is_whole_and_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        assert!(write_new(&path, b"first", 0o600).unwrap());
+        assert!(!write_new(&path, b"second", 0o600).unwrap());
+        assert_eq!(super::super::read(&path).unwrap(), b"first");
+        assert_eq!(super::super::list(folder.path()).unwrap(), ["file"]);
+        assert!(write_new(&folder.path().join("gone/file"), b"x", 0o600).is_err());
+    }
     use crate::files::{list, mode, read};
 
     #[test]
