@@ -1,5 +1,6 @@
 //! `samite fork`.
 
+use super::session::write_for;
 use crate::reference::Reference;
 use crate::shape::ForkShape;
 use crate::surface::{Access, Surface};
@@ -79,6 +80,7 @@ impl Fork {
         };
         let any = !client.workspaces(found.session).await?.is_empty();
         let shape = ForkShape::new(found.session, &report, false).with_workspace(restored.as_ref()).with_trees(any);
+        let shape = shape.with_transcript(write_for(surface, &client, found.session, report.branch).await);
         surface.printer.answer(&shape)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 //! `samite rewind`.
 
+use super::session::write_for;
 use crate::reference::Reference;
 use crate::shape::{ForkShape, PlanShape};
 use crate::surface::{Access, Surface};
@@ -69,7 +70,8 @@ impl Rewind {
             }
         }
         let any = !client.workspaces(found.session).await?.is_empty();
-        surface.printer.answer(&shape.with_trees(any))?;
+        let transcript = write_for(surface, &client, found.session, report.branch).await;
+        surface.printer.answer(&shape.with_trees(any).with_transcript(transcript))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -1,7 +1,7 @@
 //! What a fork or rewind did, as an answer.
 
 use super::workspace::SHOWN;
-use super::{PositionShape, RestoredShape, StepShape};
+use super::{PositionShape, RestoredShape, StepShape, TranscriptShape};
 use crate::printer::words::{count, day, rfc3339, short_id};
 use crate::printer::{Answer, Page, Style};
 use samite::workspace::Restored;
@@ -26,6 +26,9 @@ pub(crate) struct ForkShape {
     /// The workspace's directory, when it is gone, so that nothing could be put back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) workspace_gone: Option<String>,
+    /// How the agent goes on from the new branch, where its hooks recorded the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) transcript: Option<TranscriptShape>,
     #[serde(skip)]
     until: Option<i64>,
 }
@@ -53,6 +56,7 @@ impl ForkShape {
             trees_until: report.trees_until.map(rfc3339),
             workspace: None,
             workspace_gone: None,
+            transcript: None,
             until: report.trees_until,
         }
     }
@@ -60,6 +64,12 @@ impl ForkShape {
     /// The shape of a report with what was done to a workspace.
     pub(crate) fn with_workspace(mut self, restored: Option<&Restored>) -> Self {
         self.workspace = restored.map(RestoredShape::new);
+        self
+    }
+
+    /// The shape of a report with how an agent goes on from the new branch.
+    pub(crate) fn with_transcript(mut self, transcript: Option<TranscriptShape>) -> Self {
+        self.transcript = transcript;
         self
     }
 
@@ -96,6 +106,9 @@ impl Answer for ForkShape {
                 short_id(whose),
                 day(until)
             ));
+        }
+        if let Some(transcript) = &self.transcript {
+            transcript.show(page);
         }
         if !self.left_behind.is_empty() {
             let many = count(self.left_behind.len() as u64, "effect");

@@ -11,6 +11,7 @@ mod plan;
 mod position;
 mod session;
 mod step;
+mod transcript;
 mod workspace;
 
 pub(crate) use artifact::{ArtifactShape, LineageShape, ListedArtifact, artifact_table, command_words};
@@ -24,4 +25,5 @@ pub(crate) use plan::PlanShape;
 pub(crate) use position::PositionShape;
 pub(crate) use session::{SessionRow, SessionShape, SettingsShape};
 pub(crate) use step::{OutcomeShape, StepShape, step_table};
+pub(crate) use transcript::TranscriptShape;
 pub(crate) use workspace::{ChangeShape, CheckpointShape, RestoredShape, TreeShape, show_paths, show_scan};

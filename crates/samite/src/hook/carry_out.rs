@@ -2,6 +2,7 @@
 
 use super::event::{Compacting, HookEvent, What};
 use super::policy::Policy;
+use super::sessions::Place;
 use super::spool::Unrecorded;
 use crate::client::Client;
 use crate::log::ReadOptions;
@@ -73,7 +74,7 @@ impl Client {
 
     async fn hook_once(&self, event: &HookEvent, options: &HookOptions) -> Result<Handled> {
         let place = self.hook_place(event).await?;
-        let writer = self.hook_writer(place.session, &place.key, options).await?;
+        let writer = self.hook_writer(&place, options).await?;
         let mut handled = Handled {
             session: place.session,
             branch: writer.branch(),
@@ -95,16 +96,16 @@ impl Client {
     }
 
     /// Becomes the writer that the short processes of one harness session share.
-    async fn hook_writer(&self, session: SessionId, key: &str, options: &HookOptions) -> Result<Writer> {
+    async fn hook_writer(&self, place: &Place, options: &HookOptions) -> Result<Writer> {
         let mut waits = 0;
         loop {
             let writer = WriterOptions {
-                id: Some(key.to_owned()),
+                id: Some(place.key.clone()),
                 process: options.runner,
                 time_to_live: TIME_TO_LIVE,
                 take_over: false,
             };
-            match self.writer(session, None, writer).await {
+            match self.writer(place.session, place.branch, writer).await {
                 // A person's command holds it for as long as it runs.
                 Err(error) if error.code() == "lease_held" && waits < WAITS => {
                     waits += 1;
@@ -122,7 +123,7 @@ impl Client {
     pub async fn hook_unrecorded(&self, missed: &Unrecorded, options: &HookOptions) -> Result<()> {
         let event = missed.event()?;
         let place = self.hook_place(&event).await?;
-        let writer = self.hook_writer(place.session, &place.key, options).await?;
+        let writer = self.hook_writer(&place, options).await?;
         let appended = writer
             .append(NewEvent {
                 kind: EntryKind::EVENT,
@@ -148,6 +149,7 @@ impl Writer {
                 handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
             }
             What::SessionEnd => {
+                self.keep_transcript(event).await?;
                 self.tree_now("session end", false).await?;
                 handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
             }
@@ -277,6 +279,13 @@ fn attributes(event: &HookEvent, role: Option<&str>, is_whole: bool) -> Map<Stri
     attributes.insert("event".to_owned(), super::sessions::name(&event.name).into());
     if let Some(role) = role {
         attributes.insert("role".to_owned(), role.into());
+    }
+    // An event that is kept whole says these itself.
+    if !is_whole {
+        attributes.insert("session".to_owned(), event.session.clone().into());
+        if let Some(transcript) = event.transcript.as_ref().and_then(|path| path.to_str()) {
+            attributes.insert("transcript".to_owned(), transcript.into());
+        }
     }
     // How far the harness's own transcript went, where there is one: it tells which part of it this position has.
     let length = event.transcript.as_ref().and_then(|path| samite_host::files::size(path).ok());

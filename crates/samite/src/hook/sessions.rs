@@ -8,7 +8,7 @@ use crate::session::NewSession;
 use crate::workspace::CheckpointOptions;
 use crate::writer::Writer;
 use samite_host::files;
-use samite_model::{Error, Result, SessionId, limits};
+use samite_model::{BranchId, Error, Result, SessionId, limits};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,8 @@ pub(super) fn name(text: &str) -> String {
 /// The session of an event.
 pub(super) struct Place {
     pub(super) session: SessionId,
+    /// The branch; none means the current one.
+    pub(super) branch: Option<BranchId>,
     /// What it is known by.
     pub(super) key: String,
     /// Whether it was made just now.
@@ -42,7 +44,7 @@ impl Client {
         let Some(agent) = &event.agent else { return self.hook_session(event, None, None).await };
         let key = session_key(event.harness, &event.session, Some(&agent.id));
         if let Some(session) = self.session_by_key(&key).await? {
-            return Ok(Place { session, key, is_new: false });
+            return Ok(Place { session, branch: None, key, is_new: false });
         }
         let parent = self.hook_session(event, None, None).await?;
         let parent = ParentSession { session: parent.session, step: None };
@@ -57,7 +59,11 @@ impl Client {
     ) -> Result<Place> {
         let key = session_key(event.harness, &event.session, agent);
         if let Some(session) = self.session_by_key(&key).await? {
-            return Ok(Place { session, key, is_new: false });
+            return Ok(Place { session, branch: None, key, is_new: false });
+        }
+        // The harness was resumed from the transcript of a branch.
+        if let Some((session, branch)) = self.resumed_branch(&event.session).await?.filter(|_| agent.is_none()) {
+            return Ok(Place { session, branch: Some(branch), key, is_new: false });
         }
         let short: String = name(&event.session).chars().take(8).collect();
         let of = match agent {
@@ -78,7 +84,7 @@ impl Client {
             Err(error) => return Err(error),
         };
         samite_host::kill_point("hook.session_made");
-        Ok(Place { session, key, is_new: true })
+        Ok(Place { session, branch: None, key, is_new: true })
     }
 }
 

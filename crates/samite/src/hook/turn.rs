@@ -40,6 +40,7 @@ impl Writer {
             None => self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?,
         };
         samite_host::kill_point("hook.turn_said");
+        self.keep_transcript(event).await?;
         handled.recorded = recorded;
         if recorded.is_none() || self.workspace().await?.is_none() {
             self.tree_now("turn end", false).await?;

@@ -13,29 +13,24 @@ mod claude_code;
 mod codex;
 mod follow;
 mod gemini;
+mod history;
 mod lines;
+mod parts;
+mod place;
+mod resume;
 
 #[cfg(test)]
 #[expect(clippy::needless_pass_by_value, reason = "the tables read better")]
 mod tests;
 
+use crate::hook::Harness;
+pub use resume::Resumption;
 use samite_model::Result;
 use serde_json::Value;
 
 /// What the result of a call says whose end nobody recorded.
 pub const UNKNOWN_END: &str = "This call was cut off before its end was recorded: what it did is not known. Look before you \
      run it again.";
-
-/// Whose format a transcript has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
-    /// Claude Code: a file a session, in a directory a project.
-    ClaudeCode,
-    /// Codex CLI: rollouts, in a directory a day.
-    Codex,
-    /// Gemini CLI: chats, in a directory a project.
-    GeminiCli,
-}
 
 /// What a branch has of a conversation. Texts are as the harness's hooks gave them.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,11 +98,11 @@ pub struct Written {
 ///
 /// # Errors
 /// `invalid` when the harness's transcript is not one at all.
-pub fn write(format: Format, original: Option<&[u8]>, happened: &[Happened], target: &Target) -> Result<Written> {
-    match format {
-        Format::ClaudeCode => Ok(claude_code::write(original.unwrap_or_default(), happened, target)),
-        Format::Codex => codex::write(original.unwrap_or_default(), happened, target),
-        Format::GeminiCli => Ok(gemini::write(original.unwrap_or_default(), happened, target)),
+pub fn write(harness: Harness, original: Option<&[u8]>, happened: &[Happened], target: &Target) -> Result<Written> {
+    match harness {
+        Harness::ClaudeCode => Ok(claude_code::write(original.unwrap_or_default(), happened, target)),
+        Harness::Codex => codex::write(original.unwrap_or_default(), happened, target),
+        Harness::GeminiCli => Ok(gemini::write(original.unwrap_or_default(), happened, target)),
     }
 }
 

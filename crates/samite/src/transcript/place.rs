@@ -1,7 +1,8 @@
 //! Where harnesses keep their transcripts, and how they are resumed. Pure, but for looking which directory Gemini CLI has given
 //! a project.
 
-use super::{Format, Target};
+use super::Target;
+use crate::hook::Harness;
 use samite_host::files;
 use samite_model::Result;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ pub(super) struct Place {
 }
 
 /// The place of a transcript for a target, beside the harness's own of the session before, which worked in `from`.
-pub(super) fn place(format: Format, own: &Path, from: &Path, target: &Target) -> Result<Place> {
+pub(super) fn place(harness: Harness, own: &Path, from: &Path, target: &Target) -> Result<Place> {
     let directory = Path::new(&target.directory);
     let beside = own.parent().unwrap_or(Path::new(""));
     let date = |format: &str| {
@@ -24,8 +25,8 @@ pub(super) fn place(format: Format, own: &Path, from: &Path, target: &Target) ->
             .unwrap_or_default()
     };
     let plain = |path: PathBuf| Ok(Place { path, marker: None });
-    match format {
-        Format::ClaudeCode => {
+    match harness {
+        Harness::ClaudeCode => {
             let name = format!("{}.jsonl", target.session);
             if directory == from {
                 return plain(beside.join(name));
@@ -33,13 +34,13 @@ pub(super) fn place(format: Format, own: &Path, from: &Path, target: &Target) ->
             let projects = beside.parent().unwrap_or(beside);
             plain(projects.join(claude_project(&target.directory)).join(name))
         }
-        Format::Codex => {
+        Harness::Codex => {
             let name = format!("rollout-{}-{}.jsonl", date("%Y-%m-%dT%H-%M-%S"), target.session);
             // sessions/YEAR/MONTH/DAY
             let sessions = beside.ancestors().find(|above| above.file_name().is_some_and(|name| name == "sessions"));
             plain(sessions.map_or_else(|| beside.to_owned(), |sessions| sessions.join(date("%Y/%m/%d"))).join(name))
         }
-        Format::GeminiCli => {
+        Harness::GeminiCli => {
             // Not the session's first digits, as Gemini CLI itself would have it: when a session is resumed, it makes a file of
             // that name with nothing in it, and at its next start takes that away again with every file of the same ending.
             let end: String = target.session.chars().skip(target.session.len().saturating_sub(8)).collect();
@@ -88,11 +89,11 @@ fn claude_project(directory: &str) -> String {
 }
 
 /// The command with which the harness resumes a session.
-pub(super) fn command(format: Format, session: &str) -> Vec<String> {
-    let words: [&str; 3] = match format {
-        Format::ClaudeCode => ["claude", "--resume", session],
-        Format::Codex => ["codex", "resume", session],
-        Format::GeminiCli => ["gemini", "--resume", session],
+pub(super) fn command(harness: Harness, session: &str) -> Vec<String> {
+    let words: [&str; 3] = match harness {
+        Harness::ClaudeCode => ["claude", "--resume", session],
+        Harness::Codex => ["codex", "resume", session],
+        Harness::GeminiCli => ["gemini", "--resume", session],
     };
     words.map(ToOwned::to_owned).to_vec()
 }
@@ -116,39 +117,44 @@ mod tests {
 
     const SESSION: &str = "0f0e0d0c-0b0a-0908-0706-050403020100";
 
-    fn placed(format: Format, own: &str, directory: &str) -> String {
+    fn placed(harness: Harness, own: &str, directory: &str) -> String {
         let target =
             Target { session: SESSION.to_owned(), directory: directory.to_owned(), now: 1_795_974_821_372_000_000 };
-        place(format, Path::new(own), Path::new("/work/a b"), &target).unwrap().path.display().to_string()
+        place(harness, Path::new(own), Path::new("/work/a b"), &target).unwrap().path.display().to_string()
     }
 
     #[test]
     fn transcripts_go_where_the_harness_looks_for_them() {
         let claude = "/h/.claude/projects/-work-a-b/old.jsonl";
-        for (format, own, directory, expected) in [
-            (Format::ClaudeCode, claude, "/work/a b", format!("/h/.claude/projects/-work-a-b/{SESSION}.jsonl")),
-            (Format::ClaudeCode, claude, "/work/c.d", format!("/h/.claude/projects/-work-c-d/{SESSION}.jsonl")),
+        for (harness, own, directory, expected) in [
+            (Harness::ClaudeCode, claude, "/work/a b", format!("/h/.claude/projects/-work-a-b/{SESSION}.jsonl")),
+            (Harness::ClaudeCode, claude, "/work/c.d", format!("/h/.claude/projects/-work-c-d/{SESSION}.jsonl")),
             (
-                Format::Codex,
+                Harness::Codex,
                 "/h/.codex/sessions/2026/01/02/rollout-x.jsonl",
                 "/work/c",
                 format!("/h/.codex/sessions/2026/11/29/rollout-2026-11-29T17-53-41-{SESSION}.jsonl"),
             ),
-            (Format::Codex, "/h/odd/x.jsonl", "/work/c", format!("/h/odd/rollout-2026-11-29T17-53-41-{SESSION}.jsonl")),
             (
-                Format::GeminiCli,
+                Harness::Codex,
+                "/h/odd/x.jsonl",
+                "/work/c",
+                format!("/h/odd/rollout-2026-11-29T17-53-41-{SESSION}.jsonl"),
+            ),
+            (
+                Harness::GeminiCli,
                 "/h/.gemini/tmp/a-b/chats/session-x-0f0e0d0c.jsonl",
                 "/work/a b",
                 "/h/.gemini/tmp/a-b/chats/session-2026-11-29T17-53-03020100.jsonl".to_owned(),
             ),
             (
-                Format::GeminiCli,
+                Harness::GeminiCli,
                 "/h/.gemini/tmp/a-b/chats/session-x-0f0e0d0c.jsonl",
                 "/work/C d",
                 "/h/.gemini/tmp/c-d-03020100/chats/session-2026-11-29T17-53-03020100.jsonl".to_owned(),
             ),
         ] {
-            assert_eq!(placed(format, own, directory), expected);
+            assert_eq!(placed(harness, own, directory), expected);
         }
     }
 
@@ -160,7 +166,7 @@ mod tests {
         files::write_atomic(&known.join(".project_root"), b"/work/c\n", 0o600).unwrap();
         let own = folder.path().join("tmp/a-b/chats/session-x.jsonl");
         let target = Target { session: SESSION.to_owned(), directory: "/work/c".to_owned(), now: 0 };
-        let place = place(Format::GeminiCli, &own, Path::new("/work/a b"), &target).unwrap();
+        let place = place(Harness::GeminiCli, &own, Path::new("/work/a b"), &target).unwrap();
         assert_eq!(place.path, known.join("chats/session-1970-01-01T00-00-03020100.jsonl"));
         assert_eq!(place.marker, Some((known.join(".project_root"), "/work/c".to_owned())));
     }

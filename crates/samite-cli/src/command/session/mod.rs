@@ -4,7 +4,10 @@ mod list;
 mod new;
 mod set;
 mod show;
+mod transcript;
 mod tree;
+
+pub(super) use transcript::write_for;
 
 use crate::surface::Surface;
 use clap::Subcommand;
@@ -19,6 +22,7 @@ pub(crate) enum Session {
     Show(show::Show),
     Set(set::Set),
     Tree(tree::Tree),
+    Transcript(transcript::Transcript),
 }
 
 impl Session {
@@ -29,6 +33,7 @@ impl Session {
             Self::Show(command) => command.run(surface).await,
             Self::Set(command) => command.run(surface).await,
             Self::Tree(command) => command.run(surface).await,
+            Self::Transcript(command) => command.run(surface).await,
         }
     }
 }

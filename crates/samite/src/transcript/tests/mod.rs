@@ -4,7 +4,8 @@ mod claude_code;
 mod codex;
 mod gemini;
 
-use super::{Format, Happened, Target, UNKNOWN_END, Written, write};
+use super::{Happened, Target, UNKNOWN_END, Written, write};
+use crate::hook::Harness;
 use serde_json::{Value, json};
 
 const SESSION: &str = "0f0e0d0c-0b0a-0908-0706-050403020100";
