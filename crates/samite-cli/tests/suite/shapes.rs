@@ -325,6 +325,15 @@ fn every_command_answers_as_the_page_says() {
     for (format, source) in crate::imports::sources(&place) {
         page.run(&place, &["import", format, &source]);
     }
+    let transcript = place.path().join("sessions/rollout-t.jsonl");
+    let event = serde_json::json!({
+        "hook_event_name": "UserPromptSubmit", "session_id": "t", "prompt": "go", "cwd": place.path(),
+        "transcript_path": transcript,
+    });
+    let out = place.run_with_input(&["--json", "hook", "codex"], event.to_string().as_bytes()).ok();
+    let hooked = text(&page.answered(&["hook", "codex"], &out), "/id");
+    page.run(&place, &["session", "transcript", &hooked]);
+    page.run(&place, &["fork", &hooked]);
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);

@@ -3,26 +3,18 @@
 use super::follow::{Mark, Marked, follow};
 use super::lines::{Line, content_text, push, push_line, records, text};
 use super::{Happened, Target, UNKNOWN_END, Written, outcome_text, timestamp};
-use samite_model::{Error, Result};
 use serde_json::{Value, json};
 
 /// The tool by which the model runs commands, and what hooks call it.
 const SHELL: (&str, &str) = ("exec_command", "Bash");
 
 /// See [`super::write`].
-pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> Result<Written> {
+pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> Written {
     let (lines, unreadable) = records(original);
     let mut lines = lines.into_iter();
-    let meta = lines.next();
-    if let Some(meta) = &meta
-        && kind(&meta.value) != "session_meta"
-    {
-        return Err(Error::invalid(
-            "not_a_transcript",
-            "what should be a rollout of Codex begins with no session_meta",
-        ));
-    }
-    let lines: Vec<Line<'_>> = lines.collect();
+    // Whatever begins otherwise is no rollout: then all is made from the branch.
+    let meta = lines.next().filter(|first| kind(&first.value) == "session_meta");
+    let lines: Vec<Line<'_>> = lines.filter(|_| meta.is_some()).collect();
     let marks: Vec<Marked> =
         lines.iter().enumerate().filter_map(|(index, line)| Some((index, mark(&line.value)?))).collect();
     let followed = follow(&marks, lines.len(), happened, same);
@@ -63,7 +55,7 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
             Happened::Returned { .. } | Happened::Ended { .. } => {}
         }
     }
-    Ok(rollout.written)
+    rollout.written
 }
 
 fn kind(record: &Value) -> &str {

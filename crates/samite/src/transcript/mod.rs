@@ -25,7 +25,6 @@ mod tests;
 
 use crate::hook::Harness;
 pub use resume::Resumption;
-use samite_model::Result;
 use serde_json::Value;
 
 /// What the result of a call says whose end nobody recorded.
@@ -95,14 +94,11 @@ pub struct Written {
 
 /// Writes the transcript of a branch: of the harness's own transcript, where there is one, what the branch has of it, and from
 /// the branch's entries what that lacks.
-///
-/// # Errors
-/// `invalid` when the harness's transcript is not one at all.
-pub fn write(harness: Harness, original: Option<&[u8]>, happened: &[Happened], target: &Target) -> Result<Written> {
+pub fn write(harness: Harness, original: Option<&[u8]>, happened: &[Happened], target: &Target) -> Written {
     match harness {
-        Harness::ClaudeCode => Ok(claude_code::write(original.unwrap_or_default(), happened, target)),
+        Harness::ClaudeCode => claude_code::write(original.unwrap_or_default(), happened, target),
         Harness::Codex => codex::write(original.unwrap_or_default(), happened, target),
-        Harness::GeminiCli => Ok(gemini::write(original.unwrap_or_default(), happened, target)),
+        Harness::GeminiCli => gemini::write(original.unwrap_or_default(), happened, target),
     }
 }
 

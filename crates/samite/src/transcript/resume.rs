@@ -71,7 +71,7 @@ impl Client {
         let now = forked.and_then(|fork| fork.forked_at_time).unwrap_or(info.created_at);
         let target = Target { session: id.clone(), directory: directory.display().to_string(), now };
         let original = original(harness, &history);
-        let transcript = write(harness, original.as_deref(), &history.happened, &target)?;
+        let transcript = write(harness, original.as_deref(), &history.happened, &target);
         let old = history.transcript.clone().unwrap_or_default();
         let place = if id == last || old.as_os_str().is_empty() {
             Place { path: old, marker: None }

@@ -52,7 +52,7 @@ fn history() -> Vec<Happened> {
 }
 
 fn at(taken: usize) -> Written {
-    write(Harness::ClaudeCode, Some(&file(&transcript())), &history()[..taken], &target()).unwrap()
+    write(Harness::ClaudeCode, Some(&file(&transcript())), &history()[..taken], &target())
 }
 
 /// The `uuid`s, with what was made as numbers. Each record is of the new session and follows one before it.
@@ -114,13 +114,13 @@ fn calls_at_once_are_kept_as_far_as_the_branch_has_them() {
     let mut lines = transcript();
     lines.remove(8);
     lines[8]["parentUuid"] = json!("g");
-    let written = write(Harness::ClaudeCode, Some(&file(&lines)), &history, &target()).unwrap();
+    let written = write(Harness::ClaudeCode, Some(&file(&lines)), &history, &target());
     assert_eq!(outline(&written)[4..], ["e", "f", "i"].map(str::to_owned)[..]);
 }
 
 #[test]
 fn a_transcript_that_is_gone_is_made_from_the_branch() {
-    let written = write(Harness::ClaudeCode, None, &history()[..6], &target()).unwrap();
+    let written = write(Harness::ClaudeCode, None, &history()[..6], &target());
     assert_eq!(outline(&written), ["", "1", "2", "3", "4", "5", "6"]);
     assert_eq!(counts(&written), (0, 0, 7, vec!["u2"]));
     let records = read(&written);
@@ -138,7 +138,7 @@ fn only_the_sessions_id_changes_in_what_is_kept() {
     let original = original.replace("\"Fixed.\"", &format!("\"{quoted}\""));
     let mut history = history();
     history[3] = ended("a quote: \"sessionId\":\"old\"");
-    let written = write(Harness::ClaudeCode, Some(original.as_bytes()), &history, &target()).unwrap();
+    let written = write(Harness::ClaudeCode, Some(original.as_bytes()), &history, &target());
     let expected = original.replace("\"sessionId\":\"old\"", &format!("\"sessionId\":\"{SESSION}\""));
     assert_eq!(String::from_utf8(written.bytes).unwrap(), expected);
 }
@@ -149,12 +149,12 @@ fn real_transcripts_keep_their_records_and_chains() {
         let Some(original) = shared(&format!("claude-code/{name}.jsonl")) else { return };
         let happened = told(&original);
         let lines = original.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
-        let whole = write(Harness::ClaudeCode, Some(&original), &happened, &target()).unwrap();
+        let whole = write(Harness::ClaudeCode, Some(&original), &happened, &target());
         assert_eq!((whole.kept, whole.left_out, whole.made), (lines, 0, 0));
         let expected = String::from_utf8(original.clone()).unwrap().replace(name, SESSION);
         assert!(String::from_utf8(whole.bytes).unwrap().replace(name, SESSION) == expected);
         for taken in [1, happened.len() / 3, happened.len() / 2] {
-            let written = write(Harness::ClaudeCode, Some(&original), &happened[..taken], &target()).unwrap();
+            let written = write(Harness::ClaudeCode, Some(&original), &happened[..taken], &target());
             assert_eq!(written.kept + written.left_out, lines);
             assert_eq!(written.made, written.unknown.len());
             assert!(

@@ -92,7 +92,7 @@ fn outline(written: &Written) -> Vec<String> {
 }
 
 fn at(taken: usize) -> Written {
-    write(Harness::Codex, Some(&file(&rollout())), &history()[..taken], &target()).unwrap()
+    write(Harness::Codex, Some(&file(&rollout())), &history()[..taken], &target())
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_end_that_the_branch_came_to_know_is_told() {
     history.truncate(7);
     history.push(returned("call_2", json!("pushed, says the remote")));
     // The harness died before it wrote any end.
-    let written = write(Harness::Codex, Some(&file(&rollout()[..12])), &history, &target()).unwrap();
+    let written = write(Harness::Codex, Some(&file(&rollout()[..12])), &history, &target());
     assert_eq!(
         outline(&written)[12..],
         [
@@ -164,7 +164,7 @@ fn what_the_rollout_lacks_is_made_from_the_branch() {
     // It lost its end in a crash, in the middle of a line.
     let mut torn = file(&rollout()[..9]);
     torn.extend_from_slice(br#"{"timestamp":"2026-11-29T17:53:4"#);
-    let written = write(Harness::Codex, Some(&torn), &history(), &target()).unwrap();
+    let written = write(Harness::Codex, Some(&torn), &history(), &target());
     assert_eq!(
         outline(&written)[8..],
         [
@@ -178,7 +178,7 @@ fn what_the_rollout_lacks_is_made_from_the_branch() {
     );
     assert_eq!(counts(&written), (8, 2, 6, vec![]));
     // There is none at all.
-    let written = write(Harness::Codex, None, &history()[..3], &target()).unwrap();
+    let written = write(Harness::Codex, None, &history()[..3], &target());
     let records = read(&written);
     assert_eq!(records[0]["type"], "session_meta");
     assert_eq!(records[0]["payload"]["id"], SESSION);
@@ -192,7 +192,7 @@ fn what_the_rollout_lacks_is_made_from_the_branch() {
 fn the_session_is_a_new_one_that_says_what_it_came_from() {
     let mut old = rollout();
     old[0]["payload"]["history_base"] = json!({"thread_id": "older", "end_ordinal_exclusive": 4, "end_byte_offset": 9});
-    let written = write(Harness::Codex, Some(&file(&old)), &history(), &target()).unwrap();
+    let written = write(Harness::Codex, Some(&file(&old)), &history(), &target());
     let meta = &read(&written)[0]["payload"];
     assert_eq!(
         *meta,
@@ -214,7 +214,7 @@ fn tools_without_hooks_stay_where_their_results_are() {
     );
     records.insert(5, output(5, "plan", "Plan updated"));
     records.push(item(8, json!({"type": "custom_tool_call", "name": "apply_patch", "input": "x", "call_id": "patch"})));
-    let written = write(Harness::Codex, Some(&file(&records)), &history()[..3], &target()).unwrap();
+    let written = write(Harness::Codex, Some(&file(&records)), &history()[..3], &target());
     let outline = outline(&written);
     assert_eq!(outline[4..6], ["function_call plan", "function_call_output plan Plan updated"]);
     assert_eq!(outline.last().unwrap(), "function_call_output call_1 calc.py");
@@ -226,14 +226,15 @@ fn a_patch_that_was_cut_off_gets_a_result_of_its_own_kind() {
     records.truncate(4);
     records.push(item(4, json!({"type": "custom_tool_call", "name": "apply_patch", "input": "x", "call_id": "patch"})));
     let history = [prompt("fix it"), called("patch", "apply_patch", json!({"command": "x"}))];
-    let written = write(Harness::Codex, Some(&file(&records)), &history, &target()).unwrap();
+    let written = write(Harness::Codex, Some(&file(&records)), &history, &target());
     assert_eq!(outline(&written)[5], format!("custom_tool_call_output patch {UNKNOWN_END}"));
 }
 
 #[test]
-fn what_is_no_rollout_is_refused() {
-    let error = write(Harness::Codex, Some(b"{\"sessionId\":\"x\"}\n"), &history(), &target()).unwrap_err();
-    assert_eq!(error.code(), "not_a_transcript");
+fn what_is_no_rollout_is_not_used() {
+    let other = b"{\"sessionId\":\"x\"}\n{\"type\":\"session_meta\"}\n";
+    let written = write(Harness::Codex, Some(other), &history(), &target());
+    assert_eq!(written.bytes, write(Harness::Codex, None, &history(), &target()).bytes);
 }
 
 #[test]
@@ -257,7 +258,7 @@ fn a_real_rollout_is_cut_at_each_of_its_calls() {
         .collect();
     let count = original.split_inclusive(|byte| *byte == b'\n').count();
     for taken in 1..=happened.len() {
-        let written = write(Harness::Codex, Some(&original), &happened[..taken], &target()).unwrap();
+        let written = write(Harness::Codex, Some(&original), &happened[..taken], &target());
         let outline = outline(&written);
         let calls = outline.iter().filter(|line| line.starts_with("function_call call")).count();
         let results = outline.iter().filter(|line| line.starts_with("function_call_output call")).count();
@@ -267,6 +268,6 @@ fn a_real_rollout_is_cut_at_each_of_its_calls() {
         assert_eq!(written.kept + written.left_out, count);
         assert_eq!(written.made, written.unknown.len());
     }
-    let whole = write(Harness::Codex, Some(&original), &happened, &target()).unwrap();
+    let whole = write(Harness::Codex, Some(&original), &happened, &target());
     assert_eq!(counts(&whole), (count, 0, 0, vec![]));
 }

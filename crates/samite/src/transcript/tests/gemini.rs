@@ -70,7 +70,7 @@ fn history() -> Vec<Happened> {
 }
 
 fn at(original: &[Value], taken: usize) -> Written {
-    write(Harness::GeminiCli, Some(&file(original)), &history()[..taken], &target()).unwrap()
+    write(Harness::GeminiCli, Some(&file(original)), &history()[..taken], &target())
 }
 
 /// What a written chat has: per message its id, its text, and each call with its result.
@@ -132,7 +132,7 @@ fn an_end_that_only_the_branch_knows_is_told() {
 
 #[test]
 fn a_chat_that_is_gone_is_made_from_the_branch() {
-    let written = write(Harness::GeminiCli, None, &history()[..6], &target()).unwrap();
+    let written = write(Harness::GeminiCli, None, &history()[..6], &target());
     assert_eq!(
         outline(&written),
         [
@@ -160,7 +160,7 @@ fn a_position_before_a_compression_has_what_was_there_before_it() {
     // After it: the summary, and what came then.
     let mut history = history();
     history.push(prompt("and now?"));
-    let written = write(Harness::GeminiCli, Some(&file(&chat)), &history, &target()).unwrap();
+    let written = write(Harness::GeminiCli, Some(&file(&chat)), &history, &target());
     assert_eq!(outline(&written), ["s A summary: it was pushed.", "m4 Done twice.", "p3 and now?"]);
 }
 
@@ -172,7 +172,7 @@ fn what_a_person_took_back_in_gemini_itself_is_not_in_the_way() {
     let mut history = history();
     history.truncate(4);
     history.push(prompt("another way"));
-    let written = write(Harness::GeminiCli, Some(&file(&chat)), &history, &target()).unwrap();
+    let written = write(Harness::GeminiCli, Some(&file(&chat)), &history, &target());
     assert_eq!(outline(&written)[4..], ["m2 Done.", "p3 another way"]);
     // The line that was taken back is still there to be gone back to.
     assert_eq!(outline(&at(&chat, 10)).last().unwrap(), "m4 Done twice.");
