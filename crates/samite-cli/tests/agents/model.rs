@@ -114,10 +114,10 @@ fn answer(method: &str, path: &str, body: &[u8], state: &Mutex<State>) -> (&'sta
     let turn = state.script.pop_front().unwrap_or(Turn::Say("Done."));
     if path.contains("/models/") {
         let answer = gemini(&turn);
-        return match path.contains("stream") {
-            true => (STREAM, format!("data: {answer}\r\n\r\n").into_bytes()),
-            false => (JSON, answer.to_string().into_bytes()),
-        };
+        if path.contains("stream") {
+            return (STREAM, format!("data: {answer}\r\n\r\n").into_bytes());
+        }
+        return (JSON, answer.to_string().into_bytes());
     }
     let events: Vec<String> = responses(&turn, number)
         .iter()

@@ -28,5 +28,6 @@ mod shapes;
 mod steps;
 mod support;
 mod tour;
+mod transcripts;
 mod undoing;
 mod workspaces;

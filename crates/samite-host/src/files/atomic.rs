@@ -49,7 +49,6 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 ///
 /// # Errors
 /// As [`write_atomic`].
-#[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
 pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool> {
     let directory = directory_of(path);
     let failed = |source| io_error("write", path, source);

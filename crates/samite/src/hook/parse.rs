@@ -120,6 +120,8 @@ fn gemini(name: &str, fields: &mut Map<String, Value>) -> What {
         }
         "BeforeTool" => tool_start(fields),
         "AfterTool" => tool_end(fields, false),
+        // Told before each request, whether or not anything is compressed then; the steps before it have their trees.
+        "PreCompress" if fields.get("trigger").and_then(Value::as_str) == Some("auto") => What::Repetition,
         "PreCompress" => What::Compaction(Compacting::Before),
         _ => What::Other,
     }

@@ -112,6 +112,8 @@ fn every_event_of_gemini_is_what_it_is() {
         ),
         (shell(&json!("Output: a\n")), "Completed run_shell_command None {\"llmContent\":\"Output: a\\n\"}".to_owned()),
         (json!({"hook_event_name": "PreCompress"}), "compaction Before".to_owned()),
+        (json!({"hook_event_name": "PreCompress", "trigger": "manual"}), "compaction Before".to_owned()),
+        (json!({"hook_event_name": "PreCompress", "trigger": "auto"}), "repetition".to_owned()),
         (json!({"hook_event_name": "Notification"}), "other".to_owned()),
     ] {
         assert_eq!(word(&event(Harness::GeminiCli, &told).what), right, "{told}");

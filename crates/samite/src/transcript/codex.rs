@@ -50,7 +50,7 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
                 rollout.result(call, end, false);
             }
             Happened::Ended { said: Some(said) } if !said.is_empty() => {
-                rollout.message("assistant", "output_text", said)
+                rollout.message("assistant", "output_text", said);
             }
             Happened::Returned { .. } | Happened::Ended { .. } => {}
         }

@@ -186,16 +186,16 @@ fn original(harness: Harness, history: &History) -> Option<Vec<u8>> {
     let path = history.transcript.as_ref().filter(|path| path.is_absolute())?;
     let there = if path.is_file() { files::read(path).ok() } else { None };
     let bytes = there.or_else(|| whole(&history.parts, path))?;
-    if harness == Harness::Codex { Some(with_base(path, bytes)) } else { Some(bytes) }
+    if harness == Harness::Codex { Some(with_base(path, &bytes)) } else { Some(bytes) }
 }
 
 /// How many rollouts may stand on one another.
 const BASES: usize = 64;
 
 /// A rollout with what it stands on: Codex CLI forks by naming another rollout and how much of it holds.
-fn with_base(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+fn with_base(path: &Path, bytes: &[u8]) -> Vec<u8> {
     let first_of = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
-    let meta = first_of(&bytes);
+    let meta = first_of(bytes);
     let mut records = bytes.get(meta.len()..).unwrap_or_default().to_vec();
     let mut first = meta.clone();
     for _ in 0..BASES {

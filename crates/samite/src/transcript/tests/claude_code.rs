@@ -184,7 +184,7 @@ fn told(original: &[u8]) -> Vec<Happened> {
             let id = block["id"].as_str().or(block["tool_use_id"].as_str()).unwrap_or_default();
             match block["type"].as_str() {
                 Some("tool_use") if known.insert(id.to_owned()) => {
-                    happened.push(called(id, "x", block["input"].clone()))
+                    happened.push(called(id, "x", block["input"].clone()));
                 }
                 Some("tool_result") if known.contains(id) => happened.push(returned(id, block["content"].clone())),
                 _ => {}

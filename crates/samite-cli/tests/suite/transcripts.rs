@@ -1,0 +1,134 @@
+//! Transcripts from which agents go on, where the agent itself cannot be run: Claude Code's, read back by the importer.
+
+use crate::support::{Place, text};
+use serde_json::{Value, json};
+use std::fs;
+
+/// A session of Claude Code: a turn with a call, and a second one that was cut off in a call.
+fn records() -> Vec<Value> {
+    let record = |kind: &str, uuid: &str, parent: Option<&str>, content: Value| {
+        let role = if kind == "assistant" { "assistant" } else { "user" };
+        json!({
+            "parentUuid": parent, "isSidechain": false, "sessionId": "s", "version": "2.1.0", "type": kind, "uuid": uuid,
+            "timestamp": "2026-11-29T17:53:41.372Z", "message": {"role": role, "content": content},
+        })
+    };
+    let call = |id: &str, command: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]);
+    vec![
+        record("user", "a", None, json!("fix it")),
+        record("assistant", "b", Some("a"), call("u1", "ls")),
+        record("user", "c", Some("b"), json!([{"type": "tool_result", "tool_use_id": "u1", "content": "calc.py"}])),
+        record("assistant", "d", Some("c"), json!([{"type": "text", "text": "Fixed."}])),
+        record("user", "e", Some("d"), json!("push it")),
+        record("assistant", "f", Some("e"), call("u2", "git push")),
+    ]
+}
+
+/// What its hooks told.
+fn told() -> Vec<Value> {
+    let call = |name: &str, id: &str, command: &str| {
+        json!({
+            "hook_event_name": name, "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id,
+            "tool_response": {"stdout": "calc.py"},
+        })
+    };
+    vec![
+        json!({"hook_event_name": "SessionStart", "source": "startup"}),
+        json!({"hook_event_name": "UserPromptSubmit", "prompt": "fix it"}),
+        call("PreToolUse", "u1", "ls"),
+        call("PostToolUse", "u1", "ls"),
+        json!({"hook_event_name": "Stop", "last_assistant_message": "Fixed."}),
+        json!({"hook_event_name": "UserPromptSubmit", "prompt": "push it"}),
+        call("PreToolUse", "u2", "git push"),
+    ]
+}
+
+#[test]
+fn a_transcript_for_claude_code_is_read_back_to_the_same_conversation() {
+    let place = Place::new();
+    let project = place.path().join("projects/-project");
+    let work = place.path().join("project");
+    fs::create_dir_all(&project).unwrap();
+    fs::create_dir_all(&work).unwrap();
+    let own = project.join("s.jsonl");
+    let lines: Vec<String> = records().iter().map(|record| format!("{record}\n")).collect();
+    fs::write(&own, lines.concat()).unwrap();
+    let mut session = String::new();
+    for mut event in told() {
+        let fields = event.as_object_mut().unwrap();
+        fields.extend([("session_id".to_owned(), json!("s")), ("cwd".to_owned(), json!(work))]);
+        fields.insert("transcript_path".to_owned(), json!(own));
+        let did = place.run_with_input(&["--json", "hook", "claude-code"], event.to_string().as_bytes());
+        session = text(&did.json(), "/id");
+    }
+    let head = place.json(&["session", "show", &session]).json()["head"].as_u64().unwrap();
+    let forked = place.json(&["fork", &format!("{session}@{head}"), "--into", "second"]).json();
+    let transcript = &forked["transcript"];
+    let id = text(transcript, "/session");
+    assert_eq!(transcript["command"], json!(["claude", "--resume", id]));
+    assert_eq!(
+        (&transcript["kept"], &transcript["made"], &transcript["unknown_calls"]),
+        (&json!(6), &json!(1), &json!(["u2"]))
+    );
+    let path = text(transcript, "/path");
+    let name: String = text(transcript, "/directory").replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    assert_eq!(path, place.path().join("projects").join(name).join(format!("{id}.jsonl")).display().to_string());
+
+    let imported = place.json(&["import", "claude-code", &path]).json();
+    let counts = ["lines", "imported", "duplicates", "reported"].map(|name| imported[name].as_u64().unwrap());
+    assert_eq!(counts, [7, 7, 0, 0], "{imported}");
+    let read = text(&imported, "/id");
+    let entries = place.json(&["read", &read]).lines();
+    let kinds: Vec<&str> =
+        entries.iter().map(|entry| entry["kind"].as_str().unwrap()).filter(|kind| kind.starts_with("step")).collect();
+    assert_eq!(kinds, ["step_started", "step_completed", "step_started", "step_failed"]);
+    let tree = place.json(&["session", "tree", &read]).json();
+    assert_eq!(tree["branches"].as_array().unwrap().len(), 1, "{tree}");
+
+    // It is there: a second time nothing is written, and nothing changes.
+    let before = fs::read(&path).unwrap();
+    let at = format!("{session}:{}", text(&forked, "/id"));
+    let again = place.json(&["session", "transcript", &at, "--write"]).json();
+    assert_eq!((&again["written"], &again["exists"]), (&json!(false), &json!(true)));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // The transcript that the agent deleted comes back from what was kept: all up to the end of the last turn byte for byte.
+    fs::remove_file(&own).unwrap();
+    let back = place.json(&["session", "transcript", &session, "--write"]).json();
+    assert_eq!((text(&back, "/session"), text(&back, "/path")), ("s".to_owned(), own.display().to_string()));
+    assert_eq!(back["written"], true);
+    let back = fs::read(&own).unwrap();
+    assert!(back.starts_with(lines[..4].concat().as_bytes()), "{}", String::from_utf8_lossy(&back));
+    let error = place.json(&["session", "transcript", &format!("{session}@2"), "--write"]).error(2);
+    assert_eq!(error["code"], "not_at_head");
+}
+
+#[test]
+fn a_session_that_no_agent_recorded_has_no_transcript() {
+    let place = Place::new();
+    let session = place.session();
+    assert_eq!(place.json(&["session", "transcript", &session]).error(3)["code"], "no_harness");
+    let forked = place.json(&["fork", &session]).json();
+    assert!(forked.get("transcript").is_none(), "{forked}");
+}
+
+#[test]
+fn a_transcript_that_is_no_file_or_holds_anything_at_all_harms_nothing() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("folder")).unwrap();
+    fs::write(place.path().join("noise"), [0xff, 0x00, b'\n', b'{', b'\n']).unwrap();
+    for (number, path) in ["folder", "noise", "gone/away.jsonl"].into_iter().enumerate() {
+        let mut session = String::new();
+        for mut event in told() {
+            let fields = event.as_object_mut().unwrap();
+            fields.insert("session_id".to_owned(), json!(format!("s{number}")));
+            fields.insert("transcript_path".to_owned(), json!(place.path().join(path)));
+            let did = place.run_with_input(&["--json", "hook", "codex"], event.to_string().as_bytes());
+            session = text(&did.json(), "/id");
+        }
+        let shown = place.json(&["session", "transcript", &session]).json();
+        assert_eq!(shown["kept"], 0, "{path}: {shown}");
+        let content = text(&shown, "/content");
+        assert_eq!(content.lines().count(), 8, "{path}: {content}");
+        assert!(content.contains("push it") && content.contains("Fixed."), "{path}");
+    }
+}
