@@ -49,6 +49,7 @@ fn place_of(command: &str) -> Option<&'static str> {
         "restore" => "workspace restore",
         "log" => "workspace log",
         "cat" => "workspace cat",
+        "close" => "workspace close",
         "new" => "session new",
         "list" => "session list",
         "show" => "session show",

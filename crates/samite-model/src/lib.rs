@@ -3,8 +3,10 @@
 //! Everything above this floor agrees on these types; the bytes they are stored as are in docs/formats.md.
 
 pub mod artifact;
+pub mod closing;
 pub mod envelope;
 mod error;
+pub mod guarantees;
 pub mod hash;
 mod header;
 mod id;
@@ -25,4 +27,4 @@ pub use id::{
 };
 pub use kind::EntryKind;
 pub use principal::{Owner, Principal, Tenant};
-pub use progress::{Observer, Progress};
+pub use progress::{Observer, Progress, stopped};

@@ -11,6 +11,7 @@ mod bundle;
 mod cache;
 mod collect;
 mod content;
+mod look;
 mod output;
 mod payload;
 mod restore;
@@ -29,6 +30,7 @@ pub use collect::{
     Beginning, CollectOptions, Collected, OnDamage, Preview, Root, begin_collection, check_blocks, collect, preview,
     reachable,
 };
+pub use look::{Look, Unsaved, look};
 pub use output::INLINE_LIMIT;
 pub use payload::{StoredPayload, read_payload, store_payload};
 pub use restore::{

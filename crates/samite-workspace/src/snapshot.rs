@@ -8,11 +8,12 @@ use crate::scan::{FileRef, ScanOptions, Scanned, State, group_links, walk};
 use crate::store::Store;
 use crate::system::open_top;
 use crate::tree::references;
+use rustix::fd::OwnedFd;
 use samite_host::kill_point;
 use samite_keys::Domain;
 use samite_ledger::{BlockPlace, Commit, Guard, NewBlock, NewPack, Pin};
 use samite_model::tree::{Built, Segment};
-use samite_model::{BlockId, Error, Pseudonym, Result};
+use samite_model::{BlockId, Error, Pseudonym, Result, stopped};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::PoisonError;
@@ -100,15 +101,22 @@ fn save_cache(writer: Option<CacheWriter>, scanned: &Scanned) -> Result<()> {
     writer.finish()
 }
 
+/// Walks through all of a directory.
+fn walk_all(path: &Path, top: &OwnedFd, options: &ScanOptions, cache: &StatCache) -> Result<Scanned> {
+    let scanned = walk(path, top, options, cache)?;
+    if scanned.stopped { Err(stopped()) } else { Ok(scanned) }
+}
+
 /// Finds out what a directory holds now and names all of it, without storing anything: for a diff, or to plan a
 /// restore. The names are those that a snapshot for `owner` would give.
 ///
 /// # Errors
-/// `not_found`, `denied` or `unavailable` when the directory cannot be read; `invalid` (`bad_rule`).
+/// `not_found`, `denied` or `unavailable` when the directory cannot be read; `invalid` (`bad_rule`); `unavailable` (`stopped`)
+/// when the observer asks for it.
 pub fn scan(store: &Store, path: &Path, owner: Pseudonym, options: &ScanOptions) -> Result<Scanned> {
     let top = open_top(path)?;
     let (cache, writer) = load_cache(options)?;
-    let mut scanned = walk(path, &top, options, &cache)?;
+    let mut scanned = walk_all(path, &top, options, &cache)?;
     drop(cache);
     scanned.began = writer.as_ref().map(|writer| writer.began);
     read_all(store, &top, &mut scanned, &Claimed::default(), &mut NameOnly, &options.observer)?;
@@ -127,12 +135,13 @@ pub fn scan(store: &Store, path: &Path, owner: Pseudonym, options: &ScanOptions)
 /// # Errors
 /// `not_found`, `denied` or `unavailable` when the directory cannot be read or the store cannot be written; `invalid`
 /// (`bad_rule`); `conflict` (`blocks_dying`) when collections take away what the snapshot found again and again, or
-/// (`pin_lapsed`) when the process was stopped for longer than its pin lasts.
+/// (`pin_lapsed`) when the process was stopped for longer than its pin lasts; `unavailable` (`stopped`) when the observer asks
+/// for it before everything was read.
 pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result<Snapshot> {
     let top = open_top(path)?;
     let pin = LivePin::unrecorded(store, options.owner, options.base)?;
     let (cache, writer) = load_cache(&options.scan)?;
-    let mut scanned = walk(path, &top, &options.scan, &cache)?;
+    let mut scanned = walk_all(path, &top, &options.scan, &cache)?;
     drop(cache);
     scanned.began = writer.as_ref().map(|writer| writer.began);
     kill_point("snapshot.scanned");

@@ -296,6 +296,30 @@ pub struct WorkspaceInterval {
     pub known: Option<BlockId>,
 }
 
+/// `workspace_closed`, on a branch and in the workspace's own journal: all of the workspace was durable at that moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceClosed {
+    /// The workspace.
+    pub workspace: FamilyId,
+    /// The branch that closed it.
+    pub branch: BranchId,
+    /// The tree that has everything.
+    pub root: BlockId,
+    /// Where that is recorded.
+    pub tree: Position,
+    /// The last seq of the branch before this entry.
+    pub head: u64,
+    /// The artifacts that were published by the close.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+    /// How many files, links, pipes and devices the tree has.
+    pub files: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// How many paths the user's own rules left out: they are in no tree.
+    pub excluded: u64,
+}
+
 /// What a compaction summarises: the attributes of an event of that kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {

@@ -7,6 +7,7 @@ use crate::embedded::Embedded;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::TreeRecorded;
 use crate::session::SessionInfo;
+use crate::workspace::{Receipt, WorkspaceInfo};
 use samite_ledger::{BlockIndex, Statistics};
 use samite_model::{EntryKind, Error, Position, Result};
 
@@ -47,6 +48,8 @@ pub struct BranchStatus {
     pub log_bytes: u64,
     /// The bytes that its own checkpoints added when they were taken.
     pub tree_bytes: u64,
+    /// The receipt of its workspace, while that is closed.
+    pub closed: Option<Receipt>,
 }
 
 impl BranchStatus {
@@ -96,15 +99,22 @@ impl Embedded {
         let name = session.id;
         let read = async {
             let mut branches = Vec::new();
+            let workspaces = client.workspaces(session.id).await?;
             for branch in client.branches(session.id).await? {
-                branches.push(self.branch_status(client, branch).await?);
+                let workspace = workspaces.iter().find(|workspace| workspace.branch == branch.id);
+                branches.push(self.branch_status(client, branch, workspace).await?);
             }
             Ok(SessionStatus { session, branches })
         };
         read.await.map_err(|error: Error| error.context(format!("session {name}")))
     }
 
-    async fn branch_status(&self, client: &Client, branch: Branch) -> Result<BranchStatus> {
+    async fn branch_status(
+        &self,
+        client: &Client,
+        branch: Branch,
+        workspace: Option<&WorkspaceInfo>,
+    ) -> Result<BranchStatus> {
         let fork = branch.forked_at.map_or(0, |at| at.seq);
         let size = self.ledger().journal_size(branch.id, fork).await?;
         let mut tree_bytes = 0;
@@ -116,6 +126,10 @@ impl Embedded {
                 tree_bytes += tree.report.get("new_bytes").and_then(serde_json::Value::as_u64).unwrap_or(0);
             }
         }
-        Ok(BranchStatus { entries: size.entries, log_bytes: size.bytes, tree_bytes, branch })
+        let closed = match workspace {
+            Some(workspace) => client.receipt_on(&client.core.journal(branch.id).await?, workspace.id).await?,
+            None => None,
+        };
+        Ok(BranchStatus { entries: size.entries, log_bytes: size.bytes, tree_bytes, closed, branch })
     }
 }

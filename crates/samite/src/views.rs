@@ -3,7 +3,7 @@
 
 use crate::payload::{
     BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSeen,
-    StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
+    StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
@@ -31,9 +31,11 @@ pub(crate) mod row {
     pub(crate) const LARGE: u16 = 8;
     /// Something published: on a branch, hash of its name, value = its id; among an owner's artifacts, hash = its id.
     pub(crate) const ARTIFACT: u16 = 10;
+    /// A workspace was closed; hash of the workspace.
+    pub(crate) const CLOSED: u16 = 12;
     /// Every kind.
-    pub(crate) const ALL: [u16; 9] =
-        [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE, ARTIFACT];
+    pub(crate) const ALL: [u16; 10] =
+        [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE, ARTIFACT, CLOSED];
 }
 
 /// Register kinds. Codes are permanent.
@@ -379,6 +381,11 @@ pub(crate) fn step_evidence<O>(ended: &StepEnded<O>) -> Projection {
 /// A tree.
 pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
     Projection::default().row(row::TREE, *recorded.workspace.as_bytes(), recorded.root.as_bytes().to_vec())
+}
+
+/// A closed workspace (on the branch that closed it).
+pub(crate) fn workspace_closed(closed: &WorkspaceClosed) -> Projection {
+    Projection::default().row(row::CLOSED, *closed.workspace.as_bytes(), Vec::new())
 }
 
 /// A workspace in use by a branch (control journal).

@@ -9,6 +9,7 @@ mod completions;
 mod diff;
 mod fork;
 mod gc;
+mod guarantees;
 mod hook;
 mod import;
 mod init;
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Artifact(artifact::Artifact),
     Gc(gc::Gc),
+    Guarantees(guarantees::Guarantees),
     Status(status::Status),
     Verify(verify::Verify),
     Backup(backup::Backup),
@@ -82,6 +84,7 @@ impl Command {
             Self::Branch(command) => command.run(surface).await,
             Self::Artifact(command) => command.run(surface).await,
             Self::Gc(command) => command.run(surface).await,
+            Self::Guarantees(command) => command.run(surface).await,
             Self::Status(command) => command.run(surface).await,
             Self::Verify(command) => command.run(surface).await,
             Self::Backup(command) => command.run(surface).await,

@@ -1,14 +1,15 @@
 //! `samite recover`.
 
-use crate::printer::words::count;
+use crate::printer::words::{bytes, count, rfc3339, short_id, time};
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
 use crate::shape::{AssessmentShape, ChangeShape, ErrorShape, PositionShape, SettlementShape, TreeShape, show_paths};
 use crate::surface::{Access, Surface, here, site};
 use clap::Args;
 use samite::fingerprint::{Difference, StateFile};
-use samite::recover::{Drift, RecoverOptions, RecoveredStep, Recovery};
+use samite::recover::{Disagreement, Drift, RecoverOptions, RecoveredStep, Recovery, Side};
 use samite_model::Result;
+use samite_model::settings::Authority;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -17,7 +18,9 @@ use std::process::ExitCode;
 /// Steps in doubt are looked at, each by the effect that it declared: what still runs is ended first. Those that only
 /// a person can decide are listed with what was seen. Then follow how the workspace differs from its last tree after that
 /// (with --plan: now) and by which step, or one of which steps, how the environment differs from that at the last checkpoint, and the state files that agents keep
-/// (progress.md, plan.md, journal.md). It works when the workspace is gone.
+/// (progress.md, plan.md, journal.md). Where the log has those otherwise, both sides are listed, and which decides
+/// (`session set --authority`): the log's stand, or the directory's are taken up by a checkpoint. It works when the
+/// workspace is gone.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -66,6 +69,60 @@ struct Workspace {
     drift: Vec<DriftShape>,
     environment: Vec<Difference>,
     state_files: Vec<StateFileShape>,
+    authority: &'static str,
+    disagreements: Vec<DisagreementShape>,
+    /// The checkpoint by which the directory's state files were taken up.
+    taken_up: Option<PositionShape>,
+}
+
+/// A state file that the log and the directory have otherwise.
+#[derive(Serialize)]
+struct DisagreementShape {
+    name: String,
+    log: Option<SideShape>,
+    files: Option<SideShape>,
+    newer: Option<&'static str>,
+    decides: &'static str,
+}
+
+/// A state file as one of the two has it.
+#[derive(Serialize)]
+struct SideShape {
+    modified: String,
+    bytes: u64,
+    text: Option<String>,
+    cut: bool,
+    #[serde(skip)]
+    when: i64,
+}
+
+impl SideShape {
+    fn new(side: &Side) -> Self {
+        Self {
+            modified: rfc3339(side.modified),
+            bytes: side.bytes,
+            text: side.text.as_ref().map(|file| file.text.clone()),
+            cut: side.text.as_ref().is_none_or(|file| file.cut),
+            when: side.modified,
+        }
+    }
+
+    fn words(side: Option<&Self>, is_newer: bool) -> String {
+        let newer = if is_newer { ", the later" } else { "" };
+        side.map_or_else(|| "none".to_owned(), |side| format!("{}, {}{newer}", bytes(side.bytes), time(side.when)))
+    }
+}
+
+impl DisagreementShape {
+    fn new(disagreement: &Disagreement) -> Self {
+        Self {
+            name: disagreement.name.clone(),
+            log: disagreement.log.as_ref().map(SideShape::new),
+            files: disagreement.files.as_ref().map(SideShape::new),
+            newer: disagreement.newer.map(Authority::name),
+            decides: disagreement.decides.name(),
+        }
+    }
 }
 
 /// A file in which an agent keeps where it stands.
@@ -140,6 +197,9 @@ impl Recovered {
                 drift: report.drift.iter().map(DriftShape::new).collect(),
                 environment: report.environment,
                 state_files: report.state_files.into_iter().map(StateFileShape::new).collect(),
+                authority: report.authority.name(),
+                disagreements: report.disagreements.iter().map(DisagreementShape::new).collect(),
+                taken_up: report.taken_up.map(PositionShape::from),
             }),
             plan,
         }
@@ -183,7 +243,7 @@ impl Answer for Recovered {
             }
         }
         if let Some(workspace) = &self.workspace {
-            workspace.show(page);
+            workspace.show(page, &self.session, self.plan);
         }
         page.gap();
         if self.plan {
@@ -200,7 +260,7 @@ impl Answer for Recovered {
 }
 
 impl Workspace {
-    fn show(&self, page: &mut Page) {
+    fn show(&self, page: &mut Page, session: &str, plan: bool) {
         page.gap();
         let gone = if self.exists { "" } else { " (gone)" };
         let last = self.last.as_ref().map_or_else(|| "none".to_owned(), TreeShape::words);
@@ -209,11 +269,50 @@ impl Workspace {
         show_paths(page, "differs from it:", &drift);
         let environment: Vec<String> = self.environment.iter().map(Difference::words).collect();
         show_paths(page, "the environment differs from then:", &environment);
+        self.show_disagreements(page, session, plan);
         for file in &self.state_files {
             let cut = if file.cut { " (a part of it)" } else { "" };
             page.gap();
             page.styled(Style::Strong, format!("{}{cut}", file.name));
             page.block(2, &file.text, Some(40));
+        }
+    }
+}
+
+impl Workspace {
+    /// Where log and state files disagree, and how what does not decide is put right.
+    fn show_disagreements(&self, page: &mut Page, session: &str, plan: bool) {
+        if self.disagreements.is_empty() {
+            return;
+        }
+        let decides = if self.authority == Authority::Files.name() { "files decide" } else { "log decides" };
+        page.styled(Style::Care, format!("state files are not as the log has them, and the {decides}:"));
+        for one in &self.disagreements {
+            page.line(format!("  {}", one.name));
+            let side = |side, name: Authority| SideShape::words(side, one.newer == Some(name.name()));
+            page.line(format!("    log:       {}", side(one.log.as_ref(), Authority::Log)));
+            page.line(format!("    directory: {}", side(one.files.as_ref(), Authority::Files)));
+        }
+        match (&self.taken_up, &self.last) {
+            (Some(at), _) => page.styled(Style::Good, format!("  taken up by the checkpoint at seq {}", at.seq)),
+            (None, _) if self.authority == Authority::Files.name() && plan => {
+                page.styled(Style::Dim, "  `samite recover` takes the directory's up by a checkpoint");
+            }
+            (None, Some(last)) => {
+                let (there, not_there): (Vec<&DisagreementShape>, Vec<&DisagreementShape>) =
+                    self.disagreements.iter().partition(|one| one.log.is_some());
+                let names: Vec<String> = there.iter().map(|one| format!("--within {}", one.name)).collect();
+                if !names.is_empty() {
+                    let to = format!("{}@{}", short_id(session), last.seq);
+                    page.styled(Style::Dim, "  put the log's back with:");
+                    page.line(format!("    samite workspace restore {to} {} --force", names.join(" ")));
+                }
+                for one in not_there {
+                    // A restore never takes away what was in no tree.
+                    page.styled(Style::Dim, format!("  the log has no {}: move it away yourself", one.name));
+                }
+            }
+            (None, None) => {}
         }
     }
 }

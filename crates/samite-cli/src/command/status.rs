@@ -2,7 +2,7 @@
 
 use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
-use crate::shape::{BranchShape, ErrorShape, SessionShape};
+use crate::shape::{BranchShape, ErrorShape, PositionShape, SessionShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
@@ -79,6 +79,8 @@ struct Branch {
     entries: u64,
     log_bytes: u64,
     tree_bytes: u64,
+    /// The receipt of its workspace, while that is closed.
+    closed: Option<PositionShape>,
 }
 
 impl Session {
@@ -93,6 +95,7 @@ impl Session {
                     entries: branch.entries,
                     log_bytes: branch.log_bytes,
                     tree_bytes: branch.tree_bytes,
+                    closed: branch.closed.as_ref().map(|receipt| receipt.position.into()),
                 })
                 .collect(),
         }
@@ -116,6 +119,10 @@ impl Answer for Held {
         let open: u64 = self.branches().map(|(_, branch)| branch.shape.open_steps).sum();
         if open > 0 {
             page.styled(Style::Care, format!("{} without an outcome: `samite recover SESSION`", count(open, "step")));
+        }
+        let closed = self.branches().filter(|(_, branch)| branch.closed.is_some()).count() as u64;
+        if closed > 0 {
+            page.line(format!("{} closed, with everything in it durable", count(closed, "workspace")));
         }
         let aside: Vec<_> =
             self.branches().filter(|(_, branch)| !branch.shape.current && !branch.shape.deleted).collect();

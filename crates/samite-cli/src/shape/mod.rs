@@ -3,6 +3,7 @@
 mod artifact;
 mod assessment;
 mod branch;
+mod closed;
 mod entry;
 mod error;
 mod fork;
@@ -17,6 +18,7 @@ mod workspace;
 pub(crate) use artifact::{ArtifactShape, LineageShape, ListedArtifact, artifact_table, command_words};
 pub(crate) use assessment::{AssessmentShape, SettlementShape};
 pub(crate) use branch::{BranchShape, branches};
+pub(crate) use closed::ClosedShape;
 pub(crate) use entry::EntryShape;
 pub(crate) use error::ErrorShape;
 pub(crate) use fork::ForkShape;

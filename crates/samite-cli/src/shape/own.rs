@@ -4,6 +4,7 @@ use crate::printer::words::{bytes, count, duration, short_id};
 use samite::Entry;
 use samite::payload::{
     ArtifactPublished, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
+    WorkspaceClosed,
 };
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Position};
@@ -71,6 +72,11 @@ impl Keys {
                 ])
             }
             EntryKind::TREE => tree(&entry.json().ok()?),
+            EntryKind::WORKSPACE_CLOSED => {
+                let closed: WorkspaceClosed = entry.json().ok()?;
+                let what = format!("{}, {}, all durable", count(closed.files, "file"), bytes(closed.bytes));
+                join(&[format!("closed with the tree at seq {}", closed.tree.seq), what])
+            }
             EntryKind::WORKSPACE_ATTACHED => {
                 let attached: WorkspaceAttached = entry.json().ok()?;
                 format!("works in {}", attached.path)

@@ -19,6 +19,7 @@ mod agent;
 mod append;
 mod artifact;
 mod cell;
+mod close;
 mod gc;
 mod hold;
 mod hooks;

@@ -3,6 +3,7 @@
 use crate::append::Append;
 use crate::artifact::Artifact;
 use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
+use crate::close::Close;
 use crate::gc::Collect;
 use crate::hold::{Cut, has_points};
 use crate::hooks::Hook;
@@ -48,6 +49,7 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     all.push(Arc::new(Rebuild));
     all.extend(Hook::ALL.map(|hook| Arc::new(hook) as Arc<dyn Scenario>));
     all.extend(Artifact::ALL.map(|artifact| Arc::new(artifact) as Arc<dyn Scenario>));
+    all.push(Arc::new(Close));
     let onces = [
         Once::Recover(world(On::Commit, Declared::Observable)),
         Once::Recover(world(On::Line, Declared::Contained)),

@@ -9,10 +9,13 @@
     reason = "a test fails where it stands, looks at what the command left behind, and says what it skips"
 )]
 
+mod authority;
 mod bad_input;
+mod closing;
 mod deaths;
 mod documents;
 mod errors;
+mod guarantees;
 mod help;
 mod hooks;
 mod imports;

@@ -205,6 +205,12 @@ fn run_all(page: &Page, place: &Place) {
     write("work/plan.md", b"1. go on\n");
     write("work/package.json", b"{\"name\": \"x\"}\n");
     run(&["recover", &id]);
+    run(&["guarantees", &id]);
+    refused(page, place, &["workspace", "close", &id]);
+    drop(socket);
+    fs::remove_file(place.path().join("work/socket")).unwrap();
+    run(&["workspace", "close", &id]);
+    run(&["workspace", "status", &id]);
     write("work/mine.txt", b"mine\n");
     run(&["workspace", "restore", &at, "--plan"]);
     run(&["workspace", "restore", &at]);
@@ -243,7 +249,13 @@ fn run_all(page: &Page, place: &Place) {
     run(&["backup", "copy"]);
     fs::remove_dir_all(place.path().join("second")).unwrap();
     run(&["rewind", &at]);
-    drop(socket);
+}
+
+/// A close that names what is not durable.
+fn refused(page: &Page, place: &Place, arguments: &[&str]) {
+    let did = place.json(arguments);
+    assert_eq!(did.status, 1, "{did:?}");
+    page.answered(arguments, &did.out);
 }
 
 /// Something published, looked at, made again, and about to go. The branch works in `second`.

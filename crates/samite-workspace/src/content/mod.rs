@@ -114,7 +114,7 @@ pub(crate) type Claimed = Mutex<HashSet<BlockId>>;
 /// Reads everything that is to be read and puts what was found into the scan.
 ///
 /// # Errors
-/// Those of the index, the keys, and `take`.
+/// Those of the index, the keys, and `take`; `unavailable` (`stopped`) when the observer asks for it.
 pub(crate) fn read_all(
     store: &Store,
     top: &OwnedFd,
@@ -161,6 +161,7 @@ fn read_files(
         let mut taking =
             Taking { take, next: 0, early: BTreeMap::new(), segments: HashMap::new(), outcomes: Vec::new() };
         for (number, result) in results {
+            observer.go_on()?;
             taking.early.insert(number, result?);
             taking.go_on()?;
             observer.tell("reading files", taking.outcomes.len() as u64, Some(files.len() as u64));

@@ -18,7 +18,7 @@ pub struct ScanOptions {
     pub cache: Option<std::path::PathBuf>,
     /// Paths to leave out whatever the rules say, such as a store inside of the workspace.
     pub excludes: Vec<TreePath>,
-    /// Is told how many files were found, read and written.
+    /// Is told how many files were found, read and written, and may ask a scan or snapshot to stop.
     pub observer: Observer,
 }
 
@@ -123,6 +123,8 @@ pub struct Scanned {
     pub(crate) cache_changed: bool,
     /// When the scan began, by the clock that stamps files; `None` without a cache.
     pub(crate) began: Option<i64>,
+    /// Whether it was asked to stop, and ended before it had seen everything.
+    pub(crate) stopped: bool,
 }
 
 impl Scanned {

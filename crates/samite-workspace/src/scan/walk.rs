@@ -44,7 +44,7 @@ struct Walker<'a> {
 }
 
 /// Finds everything in a directory that rules do not leave out. Files that the cache knows are known; others are to be
-/// read.
+/// read. A walk that is asked to stop ends with what it saw.
 ///
 /// # Errors
 /// `not_found`, `denied` or `unavailable` when the top cannot be read, or `unavailable` when the system runs out of
@@ -62,6 +62,7 @@ pub(crate) fn walk(top_path: &Path, top: &OwnedFd, options: &ScanOptions, cache:
         report,
         cache_changed: false,
         began: None,
+        stopped: false,
     };
     let mut walker = Walker {
         options,
@@ -86,6 +87,10 @@ impl Walker<'_> {
     fn run(&mut self, first: OwnedFd, device: u64) -> Result<()> {
         let mut frames = vec![Frame { directory: first, index: 0, next: 0, device }];
         while let Some(frame) = frames.last_mut() {
+            if self.options.observer.is_stopping() {
+                self.scanned.stopped = true;
+                return Ok(());
+            }
             let items = self.scanned.directories.get(frame.index).map_or(&[][..], |found| &found.items);
             let found = items
                 .iter()

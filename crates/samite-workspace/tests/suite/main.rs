@@ -6,6 +6,7 @@ mod cache;
 mod collecting;
 mod fidelity;
 mod killing;
+mod looking;
 mod restoring;
 mod support;
 mod trees;

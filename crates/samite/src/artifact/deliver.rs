@@ -68,7 +68,8 @@ impl Client {
 impl Writer {
     /// Publishes the files that the session declared as deliverables and that are not as their last versions on this branch.
     /// Doing it again publishes nothing. When this returns, what it says was published is durable; a file that cannot be
-    /// published does not keep the others from it. Without declarations it does nothing.
+    /// published does not keep the others from it. Once the observer asks for an end, no other is begun: each that may have
+    /// changed is one that could not be published. Without declarations it does nothing.
     ///
     /// # Errors
     /// `invalid` for patterns that name more than 10,000 files (`too_many_files`) or that are none (`bad_pattern`);
@@ -102,7 +103,7 @@ impl Writer {
         let mut batch = Vec::new();
         for ((path, stamp), done) in found.files.into_iter().zip(0..) {
             observer.tell("looking at deliverables", done, Some(count));
-            match self.changed(&workspace, &path, stamp).await {
+            match self.changed(&workspace, &path, stamp, observer).await {
                 Ok(Some(item)) => batch.push((path, item)),
                 Ok(None) => delivered.unchanged += 1,
                 // It went between the look and the read.
@@ -119,15 +120,23 @@ impl Writer {
     }
 
     /// The file as something to publish, unless its bytes are those of the last version.
-    async fn changed(&self, workspace: &WorkspaceInfo, path: &TreePath, stamp: FileStamp) -> Result<Option<Item>> {
+    async fn changed(
+        &self,
+        workspace: &WorkspaceInfo,
+        path: &TreePath,
+        stamp: FileStamp,
+        observer: &Observer,
+    ) -> Result<Option<Item>> {
         let item = Item::found(workspace, path)?;
         let Some(last) = self.last_version(&item.name).await?.filter(|last| last.is_there) else {
+            observer.go_on()?;
             return Ok(Some(item));
         };
         let last = last.record;
         if looks_the_same(&last, stamp) {
             return Ok(None);
         }
+        observer.go_on()?;
         let (sha256, _) = FileSource::open_beneath(&workspace.directory, path)?.sha256()?;
         Ok((sha256 != last.sha256).then_some(item))
     }
@@ -188,6 +197,7 @@ fn is_of_file(error: &Error) -> bool {
             | "no_permission"
             | "wrong_file_type"
             | "io_error"
+            | "stopped"
     )
 }
 

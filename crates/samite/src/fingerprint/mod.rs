@@ -9,6 +9,7 @@ mod told;
 mod toolchains;
 
 pub use compare::{Difference, Subject, compare};
+pub(crate) use state::NAMES as STATE_FILES;
 pub use state::{STATE_FILE_LIMIT, StateFile, state_files};
 
 use resolve::Site;

@@ -8,7 +8,7 @@ use std::path::Path;
 pub const STATE_FILE_LIMIT: u64 = 64 << 10;
 
 /// The names, and whether it is the end of a long one that matters.
-const NAMES: [(&str, bool); 3] = [("progress.md", true), ("plan.md", false), ("journal.md", true)];
+pub(crate) const NAMES: [(&str, bool); 3] = [("progress.md", true), ("plan.md", false), ("journal.md", true)];
 
 /// A state file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,14 +23,21 @@ pub struct StateFile {
     pub cut: bool,
 }
 
+impl StateFile {
+    /// A state file of `size` bytes, of which these are a part, or all.
+    pub(crate) fn new(name: &str, bytes: &[u8], size: u64, from_end: bool) -> Self {
+        let cut = size > bytes.len() as u64;
+        let bytes = if cut { whole_characters(bytes, from_end) } else { bytes };
+        Self { name: name.to_owned(), text: String::from_utf8_lossy(bytes).into_owned(), size, cut }
+    }
+}
+
 /// The state files in a directory, in the order progress, plan, journal. What is no regular file, or cannot be read, is
 /// left out; bytes that are no text are shown as replacement characters.
 pub fn state_files(directory: &Path) -> Vec<StateFile> {
     let read = |(name, from_end): (&str, bool)| {
         let (bytes, size) = part(&directory.join(name), STATE_FILE_LIMIT, from_end).ok().flatten()?;
-        let cut = size > bytes.len() as u64;
-        let bytes = if cut { whole_characters(&bytes, from_end) } else { &bytes };
-        Some(StateFile { name: name.to_owned(), text: String::from_utf8_lossy(bytes).into_owned(), size, cut })
+        Some(StateFile::new(name, &bytes, size, from_end))
     };
     NAMES.into_iter().filter_map(read).collect()
 }

@@ -1,7 +1,7 @@
 //! What is known of a step in doubt, and what follows from it.
 
 use super::Site;
-use super::lost::{self, LostProcess};
+use super::lost::{self, Fate, LostProcess};
 use crate::payload::{SettledBy, StepStarted};
 use crate::probe;
 use crate::run::argv_of;
@@ -162,6 +162,27 @@ impl StepProcess {
     }
 }
 
+/// The processes of a step without an outcome that run, or cannot be seen from here. Looks, and ends nothing.
+///
+/// # Errors
+/// `unavailable` when the process table cannot be read; `corrupt` when the step's start does not name them as it should.
+pub(crate) fn running(started: &StepStarted, site: &Site) -> Result<Vec<LostProcess>> {
+    let Some(process) = StepProcess::of(started) else { return Ok(Vec::new()) };
+    let mut all: Vec<LostProcess> = process.runner().as_ref().map(lost::runner).into_iter().collect();
+    if let Some(recorded) = process.recorded(site)? {
+        let standing = find(&recorded)?;
+        all.extend(lost::supervised(&recorded, &command_of(started), &standing, &standing));
+    }
+    all.retain(|process| matches!(process.fate, Fate::Running | Fate::Unseen));
+    Ok(all)
+}
+
+/// The command that a step's start names, as text.
+fn command_of(started: &StepStarted) -> Vec<String> {
+    let command = argv_of(&started.input).map(|(argv, _)| argv).unwrap_or_default();
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// What is known of the processes of a step in doubt.
 #[derive(Default)]
 struct Processes {
@@ -216,8 +237,7 @@ impl Writer {
         let leave = only_look || step.start.journal != self.branch();
         let before = find(&recorded)?;
         let after = if leave { before.clone() } else { end_or_find(&recorded, PATIENCE)? };
-        let command = argv_of(&step.started.input).map(|(argv, _)| argv).unwrap_or_default();
-        let command: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let command = command_of(&step.started);
         // What ran a moment ago and had ended when recovery came to end it was not ended by it.
         let before = if after == Standing::Ended { Standing::Ended } else { before };
         known.all.extend(lost::supervised(&recorded, &command, &before, &after));

@@ -1,12 +1,14 @@
 //! Recovery: what a harness needs to resume a session, and carrying out what is decided.
 
 mod assess;
+mod authority;
 mod lost;
 mod report;
 mod settle;
 
 pub use assess::Assessment;
-pub(crate) use assess::{Runner, forget_life, own_process_value, process_value, runner, runner_value};
+pub(crate) use assess::{Runner, forget_life, own_process_value, process_value, runner, runner_value, running};
+pub use authority::{Disagreement, Side};
 pub use lost::{Fate, LostProcess, Part};
 pub use report::{Drift, RecoverOptions, RecoveredStep, Recovery, WorkspaceReport};
 pub use settle::Settlement;

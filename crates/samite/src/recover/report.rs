@@ -1,6 +1,6 @@
 //! What a harness needs to resume a session.
 
-use super::{Assessment, Settlement, Site};
+use super::{Assessment, Disagreement, Settlement, Site};
 use crate::client::Client;
 use crate::fingerprint::{self, Difference, StateFile};
 use crate::payload::StepStarted;
@@ -10,6 +10,7 @@ use crate::workspace::{ChangeKind, RecordedTree, WorkspaceInfo};
 use crate::writer::{Writer, WriterOptions};
 use samite_host::files;
 use samite_model::recovery::{Ask, Decision};
+use samite_model::settings::Authority;
 use samite_model::step::Effect;
 use samite_model::tree::diff;
 use samite_model::{BranchId, Error, Position, Result, SessionId};
@@ -111,6 +112,12 @@ pub struct WorkspaceReport {
     pub environment: Vec<Difference>,
     /// The state files by convention.
     pub state_files: Vec<StateFile>,
+    /// What decides where they and the log disagree.
+    pub authority: Authority,
+    /// Where they do.
+    pub disagreements: Vec<Disagreement>,
+    /// The checkpoint by which the directory's version was taken up, where the files decide.
+    pub taken_up: Option<Position>,
 }
 
 /// What a harness needs to resume.
@@ -141,7 +148,8 @@ impl Recovery {
 
 impl Client {
     /// Finds out where a session stands after a crash, settles what can be settled, and says what a harness needs to
-    /// resume. Works when the workspace is gone.
+    /// resume. Where the session's state files decide and the last tree has them otherwise, they are taken up by a checkpoint.
+    /// Works when the workspace is gone.
     ///
     /// # Errors
     /// `conflict` (`lease_held`) while another writer holds the branch and lives; `corrupt` when the log cannot be read.
@@ -155,7 +163,10 @@ impl Client {
                 steps.push(writer.recover_step(doubt, options.plan, site).await);
             }
             // A harness goes on from what is there now; what was put back is told with each step.
-            let workspace = self.workspace_report(session, branch).await?;
+            let mut workspace = self.workspace_report(session, branch).await?;
+            if let Some(report) = workspace.as_mut().filter(|_| !options.plan) {
+                report.taken_up = writer.take_up(&report.disagreements).await?;
+            }
             let position = self.head(session, branch).await?;
             Ok(Recovery { session, position, epoch: writer.epoch(), steps, workspace })
         }
@@ -174,6 +185,9 @@ impl Client {
             drift: Vec::new(),
             environment: Vec::new(),
             state_files: Vec::new(),
+            authority: self.settings(session).await?.authority,
+            disagreements: Vec::new(),
+            taken_up: None,
             workspace,
         };
         let directory = exists.then_some(report.workspace.directory.as_path());
@@ -189,6 +203,7 @@ impl Client {
                 let options = self.core.scan_options(report.workspace.id, directory)?;
                 let now = scan(&store, directory, owner, &options)?.listing();
                 let changes = diff(&Tree::new(&store, owner, last.tree.root).listing()?, &now);
+                report.disagreements = self.disagreements(&report, &changes, report.authority)?;
                 let steps = self.suspects(last.position, head).await?;
                 let drift = changes.into_iter().map(|change| Drift::new(change.path.to_string(), change.kind, &steps));
                 report.drift = drift.collect();

@@ -19,7 +19,7 @@ pub struct CheckpointOptions {
     pub label: Option<String>,
     /// Leave the environment's fingerprint out.
     pub no_environment: bool,
-    /// Is told how many files were found and read.
+    /// Is told how many files were found and read, and may ask for an end: then nothing was committed.
     pub observer: Observer,
 }
 
@@ -57,7 +57,7 @@ impl RecordedTree {
 }
 
 /// How often a snapshot is made again because a collection took what it found.
-const ROUNDS: usize = 4;
+pub(super) const ROUNDS: usize = 4;
 
 impl Client {
     /// Takes a checkpoint of a branch's workspace. When this returns, tree and entry are durable.
@@ -132,7 +132,7 @@ impl Writer {
     }
 
     /// What a checkpoint is to be taken of.
-    async fn taking(&self, options: CheckpointOptions, known: Option<BlockId>) -> Result<Taking> {
+    pub(super) async fn taking(&self, options: CheckpointOptions, known: Option<BlockId>) -> Result<Taking> {
         let workspace = self.workspace().await?.ok_or_else(|| {
             Error::not_found("no_workspace", format!("branch {} has no workspace", self.branch.short()))
                 .hint("attach one: `samite workspace attach SESSION DIR`")
@@ -227,7 +227,7 @@ impl Writer {
     }
 
     /// Makes a snapshot, and what is to be committed of it. Until that is, the tree does not exist.
-    async fn take(&self, taking: &Taking) -> Result<(Taken, Scanned)> {
+    pub(super) async fn take(&self, taking: &Taking) -> Result<(Taken, Scanned)> {
         let Taking { workspace, base, .. } = taking;
         let store = self.core().blocks();
         let mut scan = self.core().scan_options(workspace.id, &workspace.directory)?;
@@ -285,10 +285,10 @@ pub(crate) struct Taken {
     pub(crate) commit: Commit,
     /// The branch's entry.
     pub(crate) draft: Draft,
-    root: BlockId,
-    report: ScanReport,
-    new_bytes: u64,
-    unchanged: bool,
+    pub(super) root: BlockId,
+    pub(super) report: ScanReport,
+    pub(super) new_bytes: u64,
+    pub(super) unchanged: bool,
 }
 
 impl Taken {
@@ -300,9 +300,9 @@ impl Taken {
 }
 
 /// A checkpoint that is about to be taken.
-struct Taking {
+pub(super) struct Taking {
     workspace: WorkspaceInfo,
-    base: Option<BlockId>,
+    pub(super) base: Option<BlockId>,
     known: Option<BlockId>,
     /// Whether what changed since the last tree is somebody else's work, and none of this session's.
     others: bool,

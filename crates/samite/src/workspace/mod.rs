@@ -4,6 +4,7 @@
 
 mod attach;
 mod checkpoint;
+mod close;
 mod contained;
 mod look;
 mod others;
@@ -13,6 +14,7 @@ mod rewind;
 pub use attach::WorkspaceInfo;
 pub(crate) use checkpoint::Taken;
 pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};
+pub use close::{CloseOptions, Closed, Receipt};
 pub(crate) use look::no_workspace;
 pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
 pub use restore::{RestoreRequest, Restored};

@@ -10,6 +10,7 @@
 mod ages;
 mod artifacts;
 mod children;
+mod closing;
 mod collecting;
 mod damage;
 mod disks;

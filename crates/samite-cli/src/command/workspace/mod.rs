@@ -2,6 +2,7 @@
 
 mod attach;
 mod cat;
+mod close;
 mod log;
 mod restore;
 mod status;
@@ -11,7 +12,7 @@ use clap::Subcommand;
 use samite_model::Result;
 use std::process::ExitCode;
 
-/// Attach a directory to a branch, and look into its past
+/// Attach a directory to a branch, look into its past, and close it
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workspace {
     Attach(attach::Attach),
@@ -19,6 +20,7 @@ pub(crate) enum Workspace {
     Restore(restore::Restore),
     Log(log::Log),
     Cat(cat::Cat),
+    Close(close::Close),
 }
 
 impl Workspace {
@@ -29,6 +31,7 @@ impl Workspace {
             Self::Restore(command) => command.run(surface).await,
             Self::Log(command) => command.run(surface).await,
             Self::Cat(command) => command.run(surface).await,
+            Self::Close(command) => command.run(surface).await,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::{ChangeShape, TreeShape, show_scan};
+use crate::shape::{ChangeShape, PositionShape, TreeShape, show_scan};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite_model::Result;
@@ -28,6 +28,8 @@ struct Stands {
     directory: String,
     exists: bool,
     last: Option<TreeShape>,
+    /// The receipt, while the workspace is closed.
+    closed: Option<PositionShape>,
     changes: Vec<ChangeShape>,
     report: Option<Value>,
 }
@@ -36,7 +38,12 @@ impl Answer for Stands {
     fn show(&self, page: &mut Page) {
         let gone = if self.exists { "" } else { " (gone)" };
         let last = self.last.as_ref().map_or_else(|| "none".to_owned(), TreeShape::words);
-        page.facts(&[("workspace", format!("{}{gone}", self.directory)), ("last checkpoint", last)]);
+        let closed = self.closed.as_ref().map_or_else(String::new, |receipt| format!("seq {}", receipt.seq));
+        page.facts(&[
+            ("workspace", format!("{}{gone}", self.directory)),
+            ("last checkpoint", last),
+            ("closed at", closed),
+        ]);
         if !self.changes.is_empty() {
             ChangeShape::show_all(&self.changes, page);
         } else if self.exists && self.last.is_some() {
@@ -53,6 +60,7 @@ impl Status {
         let client = surface.open(Access::Read)?.client().await?;
         let found = self.session.find_branch(&client).await?;
         let branch = found.branch_or_current(&client).await?;
+        let closed = client.receipt(found.session, branch).await?;
         let progress = surface.printer.progress("looking at the workspace");
         let status = client.workspace_status(found.session, Some(branch)).await?;
         drop(progress);
@@ -62,6 +70,7 @@ impl Status {
             directory: status.directory.display().to_string(),
             exists: status.exists,
             last: status.last.as_ref().map(TreeShape::new),
+            closed: closed.map(|receipt| receipt.position.into()),
             changes: ChangeShape::all(&status.changes),
             report: status.report.map(|report| serde_json::to_value(report).unwrap_or_default()),
         })?;
