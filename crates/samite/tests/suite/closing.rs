@@ -10,6 +10,7 @@ use samite_model::closing::What;
 use samite_model::{Observer, SessionId};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -351,7 +352,6 @@ fn what_a_session_delivers_is_published_first_and_what_cannot_be_refuses() {
     let again = plain(&place, &client, session);
     assert!(again.already, "what is as its last version is not published again");
     // A name that is no text cannot be an artifact's.
-    use std::os::unix::ffi::OsStrExt;
     fs::write(work.join("dist").join(std::ffi::OsStr::from_bytes(b"bad\xff")), "x").unwrap();
     let closed = plain(&place, &client, session);
     let codes: Vec<&str> = refusals(&closed).iter().map(|(code, _)| *code).collect();

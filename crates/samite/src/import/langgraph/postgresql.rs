@@ -7,7 +7,7 @@ use super::copy_text::{Start, bytes, row, start};
 use super::database::Checkpoints;
 use crate::import::frame::lines::Lines;
 use samite_host::files::open_reader;
-use samite_model::{Error, ErrorKind, Result};
+use samite_model::{Error, Result};
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -92,7 +92,7 @@ impl Checkpoints {
         command.env("PGCLIENTENCODING", "UTF8").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::NotFound {
-                return Error::new(ErrorKind::NotFound, "no_psql", "there is no psql to read a PostgreSQL server with")
+                return Error::not_found("no_psql", "there is no psql to read a PostgreSQL server with")
                     .hint("install PostgreSQL's client, or name a plain dump (pg_dump -t 'checkpoint*')");
             }
             Error::unavailable("checkpoints_unreadable", "psql cannot be run").because(error)
