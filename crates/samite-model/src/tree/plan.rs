@@ -173,10 +173,22 @@ impl Planner<'_> {
                 }))
     }
 
-    fn is_excluded(&self, path: &TreePath, entry: Option<&Entry>) -> bool {
-        let directory = entry.is_some_and(|entry| matches!(entry.content, Content::Directory(_)));
+    /// Whether what stands at a path is left out by rules: those by which the directory was looked at, or that were recorded.
+    /// Where nothing stands, nothing is lost by making what the target has.
+    fn is_excluded(&self, path: &TreePath, current: Option<&Entry>) -> bool {
         self.options.excluded.iter().any(|excluded| path.is_within(excluded))
-            || self.options.is_excluded.is_some_and(|is_excluded| is_excluded(path, directory))
+            || current.is_some_and(|current| {
+                let directory = matches!(current.content, Content::Directory(_));
+                self.options.is_excluded.is_some_and(|is_excluded| is_excluded(path, directory))
+            })
+    }
+
+    /// Whether rules left a path out when the directory was looked at: one that is listed for itself, and not for the
+    /// directory that it is in.
+    fn is_left_out(&self, path: &TreePath) -> bool {
+        let excluded = &self.options.excluded;
+        excluded.contains(path)
+            || self.options.within.contains(path) && excluded.iter().any(|excluded| path.is_within(excluded))
     }
 
     fn decide(
@@ -188,6 +200,8 @@ impl Planner<'_> {
     ) -> Result<Option<Action>, KeptReason> {
         let unread = |entry: Option<&Entry>| matches!(entry.map(|entry| &entry.content), Some(Content::Unread(_)));
         let done = match (current, target) {
+            // It may stand there, left out by rules that came later.
+            (None, None) if base.is_some() && self.is_left_out(path) => return Err(KeptReason::Excluded),
             (None, None) => true,
             (Some(current), Some(target)) => self.is_done(current, target),
             _ => false,
@@ -195,7 +209,7 @@ impl Planner<'_> {
         if done {
             return Ok(None);
         }
-        if self.is_excluded(path, current.or(target).or(base)) {
+        if self.is_excluded(path, current) {
             return Err(KeptReason::Excluded);
         }
         if unread(current) || unread(base) || unread(target) {

@@ -76,6 +76,22 @@ fn excluded_paths_are_never_deleted_even_when_the_rules_change() {
 }
 
 #[test]
+fn what_was_there_before_rules_excluded_it_comes_back_where_nothing_stands() {
+    let bench = Bench::new();
+    bench.write("build.log", "taken in then");
+    bench.write("d/c.log", "taken in then");
+    let first = bench.snapshot();
+    bench.write(".samiteignore", "*.log\n");
+    bench.remove("build.log");
+    bench.write("d/c.log", "a person's by now");
+    let second = bench.snapshot();
+    let report = bench.restore(second.root, first.root);
+    assert_eq!(bench.files()["build.log"], b"taken in then");
+    assert_eq!(bench.files()["d/c.log"], b"a person's by now");
+    assert_eq!(kept(&report), [("d/c.log".to_owned(), KeptReason::Excluded)]);
+}
+
+#[test]
 fn changes_since_the_base_are_kept_unless_forced() {
     let bench = Bench::new();
     for name in ["edited", "deleted", "mode"] {

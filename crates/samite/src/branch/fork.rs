@@ -5,10 +5,13 @@ use super::{DEFAULT_TREES_KEPT, ForkReport};
 use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{BranchCurrent, BranchForked, ForkReason, StepEnded, StepSeen, StepSettled, WorkspaceAttached};
+use crate::payload::{
+    BranchCurrent, BranchForked, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
+};
 use crate::settings::check_branching;
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
+use crate::workspace::RESTORE;
 use crate::writer::{STORED, is_collected};
 use data_encoding::HEXLOWER;
 use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, Register, RowQuery};
@@ -74,7 +77,7 @@ impl Client {
         let state = self.branch_state(session, from).await?;
         let head = state.head;
         let at = self.position_on(&state, seq.unwrap_or(head)).await?;
-        let steps = self.steps_at(at, (at.journal == from).then_some(&state)).await?;
+        let mut steps = self.steps_at(at, (at.journal == from).then_some(&state)).await?;
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
         let rewind = options.reason == ForkReason::Rewind;
@@ -90,7 +93,7 @@ impl Client {
         let author = self.author(0);
         let family = self.core.hasher(self.subject.pseudonym, session);
         // Read before anything is done: what cannot be read then does not hide that the fork is there.
-        let in_doubt = self.step_records(&steps.open).await?;
+        let in_doubt = self.step_records(&mut steps).await?;
         let mut stored = 0;
         for round in 0..ROUNDS {
             let mut required = vec![Guard::Open { journal: at.journal }];
@@ -209,13 +212,27 @@ impl Client {
         &self,
         session: SessionId,
         branch: BranchId,
-        StepsAt { open, unseen }: &StepsAt,
+        StepsAt { open, unseen, restores }: &StepsAt,
         step: Option<&NewStep>,
     ) -> Result<Vec<Draft>> {
         let mut first = Vec::new();
         if !open.is_empty() || !unseen.is_empty() {
             let views = views::steps_inherited(open, unseen);
             first.push(self.core.draft(EntryKind::STEPS_INHERITED, &views::inherited_payload(open, unseen), views)?);
+        }
+        for restore in restores {
+            let settled = StepSettled {
+                step: restore.id,
+                start: restore.start,
+                happened: false,
+                output: serde_json::Value::Null,
+                by: SettledBy::Effect,
+                evidence: None,
+                note: Some("a restore for the branch that this one left".to_owned()),
+                unseen: false,
+            };
+            let views = views::step_settled(restore, &settled, true);
+            first.push(self.core.draft(EntryKind::STEP_ABANDONED, &settled, views)?);
         }
         if let Some(step) = step {
             let family = self.core.hasher(self.subject.pseudonym, session);
@@ -340,7 +357,7 @@ impl Client {
                 }
             }
         }
-        Ok(StepsAt { open, unseen })
+        Ok(StepsAt { open, unseen, restores: Vec::new() })
     }
 
     /// Whether a step had been settled by a position in the absence of its caller, who was told later.
@@ -356,11 +373,18 @@ impl Client {
         Ok(settled.step == step.id && settled.unseen)
     }
 
-    /// Open steps as the fork has them: in doubt.
-    async fn step_records(&self, open: &[OpenStep]) -> Result<Vec<StepRecord>> {
-        let mut records = Vec::with_capacity(open.len());
-        for step in open {
-            records.push(StepRecord::of_start(&self.core.entry_at(step.start).await?, State::InDoubt)?);
+    /// Open steps as the fork has them: in doubt, but for restores. One of those is about the directory of the branch that
+    /// began it, so that the fork has nothing to doubt, and nothing to go on with.
+    async fn step_records(&self, steps: &mut StepsAt) -> Result<Vec<StepRecord>> {
+        let mut records = Vec::with_capacity(steps.open.len());
+        for step in std::mem::take(&mut steps.open) {
+            let record = StepRecord::of_start(&self.core.entry_at(step.start).await?, State::InDoubt)?;
+            if record.started.tool == RESTORE {
+                steps.restores.push(step);
+            } else {
+                steps.open.push(step);
+                records.push(record);
+            }
         }
         Ok(records)
     }
@@ -370,6 +394,8 @@ impl Client {
 struct StepsAt {
     open: Vec<OpenStep>,
     unseen: Vec<OpenStep>,
+    /// What would be open, but is the doing of the branch that is left.
+    restores: Vec<OpenStep>,
 }
 
 fn other_fork(first: BranchId) -> Error {

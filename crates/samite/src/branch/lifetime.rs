@@ -59,7 +59,10 @@ impl Client {
         for _ in 0..ROUNDS {
             let kept_to = self.mark_deleted(&control, branch).await?;
             match self.core.0.ledger.delete_journal(branch, kept_to).await {
-                Ok(()) => return Ok(BranchDeleted { branch, kept_to, trees: Vec::new(), payloads: Vec::new() }),
+                Ok(()) => {
+                    self.say_again_of_cut(branch, kept_to).await?;
+                    return Ok(BranchDeleted { branch, kept_to, trees: Vec::new(), payloads: Vec::new() });
+                }
                 // A fork that had begun before came in between.
                 Err(error) if error.code() == "fork_depends" => {}
                 Err(error) => return Err(error),
@@ -67,6 +70,17 @@ impl Client {
         }
         Err(Error::conflict("branch_contended", format!("branch {} keeps being forked", branch.short()))
             .hint("try again"))
+    }
+
+    /// Makes the views of what is kept of a deleted branch again where they need it: what a cut-off entry undid, such as
+    /// that a step is open, holds again. Whoever dies before that leaves views that a verification names, and deleting the
+    /// branch again mends.
+    async fn say_again_of_cut(&self, branch: BranchId, kept_to: u64) -> Result<()> {
+        let inherited = self.core.journal(branch).await?.parent.map_or(0, |parent| parent.seq);
+        if kept_to > inherited && !self.core.views_agree(branch).await? {
+            self.core.replace_views(branch).await?;
+        }
+        Ok(())
     }
 
     /// What [`Client::delete_branch`] would cut off now. Writes nothing.

@@ -312,6 +312,31 @@ fn a_deleted_branch_keeps_what_its_forks_inherit() {
 }
 
 #[test]
+fn a_branch_that_is_cut_within_a_step_has_it_open_again() {
+    let world = World::new();
+    run(async {
+        let session = world.client.create_session(NewSession::default()).await.unwrap().id;
+        writer(&world, session, None).await.append(event("a")).await.unwrap();
+        let side = world.client.fork(session, ForkOptions::default()).await.unwrap().branch;
+        let writing = writer(&world, session, Some(side)).await;
+        let new = NewStep::new("deploy", "deploy", json!({}));
+        let Begin::Run(step) = writing.begin(&new).await.unwrap() else { panic!("not to run") };
+        let at = Some(step.position.seq);
+        let leaf = ForkOptions { branch: Some(side), seq: at, ..ForkOptions::default() };
+        let leaf = world.client.fork(session, leaf).await.unwrap();
+        assert_eq!(leaf.in_doubt.len(), 1);
+        writing.complete(&step, json!("v1")).await.unwrap();
+        writing.release().await.unwrap();
+        // The outcome goes with what is cut off, and what it said of the step with it.
+        assert_eq!(world.client.delete_branch(session, side).await.unwrap().kept_to, step.position.seq);
+        let verified = world.store.verify(false, None).await.unwrap();
+        assert!(verified.findings.is_empty() && verified.stale_views.is_empty(), "{verified:?}");
+        let child = writer(&world, session, Some(leaf.branch)).await;
+        assert!(matches!(child.begin(&new).await.unwrap(), Begin::InDoubt(_)));
+    });
+}
+
+#[test]
 fn a_fork_before_any_entry_begins_anew() {
     let world = World::new();
     run(async {

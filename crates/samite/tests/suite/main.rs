@@ -16,6 +16,7 @@ mod damage;
 mod disks;
 mod fixtures;
 mod forks;
+mod histories;
 mod imports;
 mod limits;
 mod long;

@@ -6,7 +6,7 @@ use samite::recover::{RecoverOptions, Site};
 use samite::workspace::RestoreRequest;
 use samite::{Begin, Client, ForkOptions, NewSession, NewStep, WriterOptions};
 use samite_model::recovery::Decision;
-use samite_model::step::Effect;
+use samite_model::step::{Effect, State};
 use samite_model::{ErrorKind, SessionId};
 use std::fs;
 use std::path::Path;
@@ -146,6 +146,42 @@ fn a_rewind_to_other_rules_records_what_they_no_longer_exclude() {
         let mut out = Vec::new();
         client.cat(head, "built", &mut out).await.unwrap();
         assert_eq!(out, b"by a person");
+    });
+}
+
+#[test]
+fn what_was_there_before_a_rewind_can_be_gone_back_to_and_stays() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = attached(&client, &work).await;
+        fs::write(work.join("a"), "one").unwrap();
+        let first = take(&client, session).await.position;
+        fs::write(work.join("a"), "two").unwrap();
+        take(&client, session).await;
+        let back = async |to: samite_model::Position| {
+            let options = ForkOptions { branch: Some(to.journal), seq: Some(to.seq), ..ForkOptions::default() };
+            let request = RestoreRequest::default();
+            client.rewind(session, options, WriterOptions::default(), &request).await.unwrap()
+        };
+        let (_, restored) = back(first).await;
+        assert_eq!(read(&work.join("a")).as_deref(), Some("one"));
+        // The snapshot from before lies within the restore: the restore is no step of the branch that leaves there.
+        let safety = restored.unwrap().safety.unwrap();
+        let (report, _) = back(safety).await;
+        assert_eq!(report.in_doubt.len(), 0);
+        assert_eq!(read(&work.join("a")).as_deref(), Some("two"));
+        let site = Site { base: place.path(""), lives: place.directory("lives") };
+        let recovered = client.recover(session, RecoverOptions::default(), &site).await.unwrap();
+        assert!(recovered.is_clear() && recovered.steps.is_empty(), "{recovered:?}");
+        assert_eq!(read(&work.join("a")).as_deref(), Some("two"));
+        let states: Vec<State> = client.steps(session, None).await.unwrap().iter().map(|step| step.state).collect();
+        assert_eq!(states, [State::Abandoned, State::Completed]);
+        client.restore(session, None, first, WriterOptions::default(), &RestoreRequest::default()).await.unwrap();
+        assert_eq!(read(&work.join("a")).as_deref(), Some("one"));
+        assert_verifies(store.store());
     });
 }
 

@@ -108,6 +108,18 @@ fn excluded_paths_and_those_of_others_stay() {
         planned("a.log=1 theirs=1 b=1", "a.log=1 theirs=1 b=1 cache/x=1", "b=2 cache/x=2", &options),
         (strings(&["replace b"]), strings(&["a.log Excluded", "cache Excluded", "cache/x Blocked", "theirs Others"]))
     );
+    // What the rules of one of the trees exclude is made where nothing stands.
+    let by_rule = PlanOptions { is_excluded: Some(&by_rule), ..PlanOptions::default() };
+    assert_eq!(planned("", "", "a.log=1", &by_rule), (strings(&["create a.log"]), strings(&[])));
+    assert_eq!(planned("", "a.log=1", "a.log=1", &by_rule), (strings(&[]), strings(&["a.log Removed"])));
+    assert_eq!(planned("a.log=2", "", "a.log=1", &by_rule), (strings(&[]), strings(&["a.log Excluded"])));
+    // What is excluded now and was not when it was taken in stays, and is listed once.
+    let newly = PlanOptions { excluded: vec![path("cache")], ..PlanOptions::default() };
+    let stays = |words: &[&str]| (strings(&[]), strings(words));
+    assert_eq!(planned("", "cache/x=1 cache/y=1", "", &newly), stays(&["cache Excluded"]));
+    assert_eq!(planned("", "", "", &newly), stays(&[]));
+    let part = PlanOptions { within: vec![path("cache/x")], ..newly };
+    assert_eq!(planned("", "cache/x=1 cache/y=1", "", &part), stays(&["cache/x Excluded"]));
     let forced = PlanOptions { excluded: vec![path("d/cache")], force: true, ..PlanOptions::default() };
     assert_eq!(planned("d/a=1", "d/a=1", "", &forced), (strings(&["remove d/a"]), strings(&["d NotEmpty"])));
 }
