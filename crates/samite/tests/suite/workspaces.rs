@@ -150,6 +150,23 @@ fn a_rewind_to_other_rules_records_what_they_no_longer_exclude() {
 }
 
 #[test]
+fn a_time_that_a_restore_leaves_as_it_is_is_recorded_as_it_is() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let client = place.client().await;
+        let session = attached(&client, &work).await;
+        fs::write(work.join("a"), "one").unwrap();
+        let first = take(&client, session).await;
+        // Saved again as it was: nothing is to be put back, and the time is the person's.
+        fs::write(work.join("a"), "one").unwrap();
+        let request = RestoreRequest::default();
+        client.restore(session, None, first.position, WriterOptions::default(), &request).await.unwrap();
+        assert!(take(&client, session).await.unchanged);
+    });
+}
+
+#[test]
 fn what_was_there_before_a_rewind_can_be_gone_back_to_and_stays() {
     let place = Place::new();
     let work = place.directory("work");

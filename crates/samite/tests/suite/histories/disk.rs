@@ -51,7 +51,7 @@ fn with_first_names(mut found: Listing) -> Listing {
         let first = group.iter().min_by_key(|path| path.split('/').map(str::as_bytes).collect::<Vec<_>>());
         let first = first.filter(|_| group.len() > 1).cloned();
         for path in group {
-            found.get_mut(&path).unwrap().first_name = first.clone();
+            found.get_mut(&path).unwrap().first_name.clone_from(&first);
         }
     }
     found
@@ -131,7 +131,7 @@ pub(super) fn text() -> Vec<u8> {
 }
 
 fn set_line(bytes: &[u8], line: usize, word: &str) -> Vec<u8> {
-    let is_text = bytes.ends_with(b"\n") && bytes.iter().filter(|byte| **byte == b'\n').count() == LINES;
+    let is_text = bytes.ends_with(b"\n") && bytes.split(|byte| *byte == b'\n').count() == LINES + 1;
     let bytes = if is_text { bytes.to_vec() } else { text() };
     let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let new = format!("{word}\n");
@@ -198,7 +198,9 @@ fn write(top: &Path, at: &str, bytes: &[u8], by_rename: bool) {
 /// Does something in a directory, and says to which paths.
 pub(super) fn edit(top: &Path, edit: &Edit) -> Vec<String> {
     let done = |path: Option<String>, act: &dyn Fn(&str)| -> Vec<String> {
-        path.iter().for_each(|path| act(path));
+        if let Some(path) = &path {
+            act(path);
+        }
         path.into_iter().collect()
     };
     match edit {
@@ -216,8 +218,7 @@ pub(super) fn edit(top: &Path, edit: &Edit) -> Vec<String> {
             let Ok(metadata) = fs::symlink_metadata(&path) else { return };
             let mode = match (metadata.is_dir(), executable) {
                 (true, true) => 0o700,
-                (true, false) => 0o755,
-                (false, true) => 0o755,
+                (true, false) | (false, true) => 0o755,
                 (false, false) => 0o600,
             };
             if !metadata.is_symlink() {
@@ -265,9 +266,9 @@ pub(super) fn edit(top: &Path, edit: &Edit) -> Vec<String> {
         Edit::Rules(on) => {
             let path = top.join(RULES);
             if *on {
-                fs::write(path, RULE).unwrap()
+                fs::write(path, RULE).unwrap();
             } else {
-                remove(&path)
+                remove(&path);
             }
             vec![RULES.to_owned()]
         }

@@ -60,8 +60,6 @@ pub(super) enum Act {
     Use { line: usize, restore: bool },
     /// A restore begins and is cut off when so much of it (percent) was done; somebody edits, and it is recovered.
     HalfRestore { line: usize, to: usize, done: usize, edits: Vec<Edit> },
-    /// Two branches are brought together.
-    Merge { line: usize, other: usize, automatic: bool, choices: usize },
     /// A branch that is not current is deleted, and perhaps what only it needed is collected.
     DeleteBranch { line: usize, collect: bool },
     /// What nothing needs is collected.
@@ -143,12 +141,8 @@ fn act(random: &mut Random, collects: bool) -> Act {
             let edits = if random.percent(50) { edits(random, 2) } else { Vec::new() };
             Act::HalfRestore { line, to: random.below(64), done: random.below(101), edits }
         }
-        88..94 => {
-            let (automatic, choices) = (random.percent(60), random.below(1 << 16));
-            Act::Merge { line, other: random.below(32), automatic, choices }
-        }
-        _ if !collects => Act::Checkpoint { line },
-        94..98 => Act::DeleteBranch { line, collect: random.percent(60) },
+        88.. if !collects => Act::Checkpoint { line },
+        88..96 => Act::DeleteBranch { line, collect: random.percent(60) },
         _ => Act::Collect,
     }
 }

@@ -37,8 +37,7 @@ impl Node {
     /// Whether it holds the same, whatever its permissions.
     pub(super) fn holds_as(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::File { bytes: a, .. }, Self::File { bytes: b, .. }) => a == b,
-            (Self::Link(a), Self::Link(b)) => a == b,
+            (Self::File { bytes: a, .. }, Self::File { bytes: b, .. }) | (Self::Link(a), Self::Link(b)) => a == b,
             (Self::Directory { .. }, Self::Directory { .. }) => true,
             _ => false,
         }
@@ -63,7 +62,7 @@ pub(super) fn above(path: &str) -> impl Iterator<Item = &str> {
 /// Whether the rules of a tree leave a path out.
 fn excludes(tree: &Tree, path: &str) -> bool {
     let has_rule = matches!(tree.get(RULES), Some(Node::File { bytes, .. }) if bytes == RULE.as_bytes());
-    has_rule && path.split('/').any(|name| name.ends_with(".log"))
+    has_rule && path.split('/').any(|name| name.strip_suffix(".log").is_some())
 }
 
 /// What a snapshot takes of a tree: all of it that its own rules do not leave out.

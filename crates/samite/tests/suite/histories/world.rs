@@ -215,7 +215,6 @@ impl<'a> World<'a> {
             Act::Fork { session, at } => self.fork(*session, *at).await?,
             Act::Use { line, restore } => self.make_current(*line, *restore).await?,
             Act::HalfRestore { line, to, done, edits } => self.half_restore(*line, *to, *done, edits).await?,
-            Act::Merge { .. } => None,
             Act::DeleteBranch { line, collect } => {
                 self.delete_branch(*line).await?;
                 if *collect {
