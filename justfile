@@ -14,6 +14,7 @@ test *steps:
 
 # Measure against limits and peers: a table of ratios, all from one run; or only the named rows
 bench *rows:
+    cargo build --release -p samite-cli
     cargo run --release -p samite-bench -- {{ rows }}
 
 # Format

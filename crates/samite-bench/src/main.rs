@@ -6,6 +6,7 @@
 
 mod bare;
 mod forks;
+mod hooks;
 mod reading;
 mod restate;
 mod rewind;
@@ -80,6 +81,8 @@ enum Part {
     Workspace,
     /// A rewind of ten changed files in that workspace.
     Rewind,
+    /// What a hook of a CLI agent takes at each event; needs the command, built beside this program.
+    Hooks,
 }
 
 /// What every part works with.
@@ -134,6 +137,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Forks => forks::measure(&bench, &mut table),
             Part::Workspace => workspace::measure(&bench, &mut table),
             Part::Rewind => rewind::measure(&bench, &mut table),
+            Part::Hooks => hooks::measure(&bench, &mut table),
         };
         match measured {
             Ok(()) => {}

@@ -59,6 +59,14 @@ fn walk(directory: &Path, each: &mut impl FnMut(PathBuf)) -> rustix::io::Result<
     Ok(())
 }
 
+/// Looks at everything below a directory.
+///
+/// # Errors
+/// `unavailable` or `not_found`, naming the directory, when it cannot be read.
+pub(crate) fn walk_all(directory: &Path) -> Result<()> {
+    walk(directory, &mut |_| {}).map_err(|error| files::io_error("walk", directory, error.into()))
+}
+
 pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let place = bench.directory()?;
     let directory = place.path().join("copy");

@@ -137,13 +137,19 @@ async fn carry_out(surface: &Surface, event: &HookEvent, policy: Policy) -> Resu
     let never = never.map(|path| files::canonical(&path).unwrap_or(path)).collect();
     let options = HookOptions { policy, runner: process::starter(), never };
     let spool = Spool::beside(store.directory());
-    if spool.is_there() {
+    let noted = spool.has_notes();
+    if noted == Some(true) {
         let recorded = spool.drain(async |missed| client.hook_unrecorded(missed, &options).await).await;
         if let Err(error) = recorded {
             surface.printer.warn(&format!("what was not recorded before stays in {}: {error}", spool.path().display()));
         }
     }
-    client.hook(event, &options).await
+    let handled = client.hook(event, &options).await?;
+    if noted.is_none() {
+        // Now, while there is room: it must not take any once the disk is full.
+        spool.reserve().ok();
+    }
+    Ok(handled)
 }
 
 fn answer(surface: &Surface, harness: Harness, policy: &Policy, done: Done) -> ExitCode {

@@ -1,8 +1,10 @@
 //! `samite hook`: what CLI agents tell becomes sessions that can be read, rewound, forked and recovered.
 
+use crate::mount::Mount;
 use crate::support::{Did, Place, SAMITE, hints, text};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,12 +13,14 @@ struct Agent {
     place: Place,
     harness: &'static str,
     session: String,
+    /// Where the store is, when it is not where it usually is.
+    store: Option<PathBuf>,
 }
 
 impl Agent {
     fn new(harness: &'static str) -> Self {
         let place = Place::new();
-        let agent = Self { place, harness, session: "01a22870-f5a6".to_owned() };
+        let agent = Self { place, harness, session: "01a22870-f5a6".to_owned(), store: None };
         fs::create_dir_all(agent.place.path().join("project")).unwrap();
         fs::create_dir_all(agent.place.path().join("remote.git")).unwrap();
         agent.shell_in("remote.git", "git init -q --bare -b main .");
@@ -60,7 +64,13 @@ impl Agent {
     }
 
     fn hook(&self, event: &Value) -> Did {
-        self.place.run_with_input(&["--json", "hook", self.harness], event.to_string().as_bytes())
+        self.place.run_with_input(&self.at_store(&["--json", "hook", self.harness]), event.to_string().as_bytes())
+    }
+
+    /// Arguments, with the store where it is named.
+    fn at_store<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        let store = self.store.iter().flat_map(|store| ["--store", store.to_str().unwrap()]);
+        store.chain(arguments.iter().copied()).collect()
     }
 
     /// Tells an event, which is recorded without a word.
@@ -91,12 +101,12 @@ impl Agent {
 
     /// The session that the agent's own became.
     fn id(&self) -> String {
-        let sessions = self.place.json(&["session", "list"]).json();
+        let sessions = self.place.json(&self.at_store(&["session", "list"])).json();
         text(&sessions["sessions"][0], "/id")
     }
 
     fn entries(&self) -> Vec<Value> {
-        self.place.json(&["read", &self.id()]).lines()
+        self.place.json(&self.at_store(&["read", &self.id()])).lines()
     }
 
     /// The kinds of the entries, each with the label, key or text that tells it.
@@ -121,8 +131,8 @@ impl Agent {
     }
 
     fn verify(&self) {
-        self.place.run(&["verify"]).ok();
-        let rebuilt = self.place.json(&["verify", "--rebuild"]).json();
+        self.place.run(&self.at_store(&["verify"])).ok();
+        let rebuilt = self.place.json(&self.at_store(&["verify", "--rebuild"])).json();
         assert_eq!(rebuilt["stale_views"], json!([]), "{rebuilt}");
     }
 }
@@ -422,6 +432,41 @@ fn sub_agents_are_child_sessions_whose_work_is_taken_back_with_the_parents() {
     agent.verify();
 }
 
+/// How many events a file beside the store has.
+fn noted(spool: &Path) -> usize {
+    fs::read_to_string(spool).unwrap().lines().filter(|line| !line.is_empty()).count()
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_a_turn_is_no_trouble_to_the_agent() {
+    let mut agent = Agent::new("codex");
+    let disk = agent.place.path().join("disk");
+    let Some(_mounted) = Mount::new(&["-t", "tmpfs", "-o", "size=24m", "tmpfs"], &disk) else { return };
+    agent.store = Some(disk.join("store"));
+    let spool = disk.join("store.unrecorded");
+    agent.prompt("go");
+    agent.bash("1", "echo 1 > a.txt");
+    // Whatever it is that fills the disk, the store and what lies beside it have no room left.
+    let mut filler = fs::File::create(disk.join("filler")).unwrap();
+    while filler.write_all(&[7; 4096]).is_ok() {}
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "echo 2 > a.txt"}, "tool_use_id": "2"});
+    let mut missed = 0;
+    for (name, event) in [("PreToolUse", &call), ("PostToolUse", &call), ("Stop", &json!({}))] {
+        let did = agent.hook(&agent.event(name, event));
+        assert_eq!(did.status, 0, "{did:?}");
+        missed += usize::from(did.err.contains("not recorded"));
+    }
+    assert!(missed > 0 && noted(&spool) == missed, "{missed} and {}", noted(&spool));
+    fs::remove_file(disk.join("filler")).unwrap();
+    agent.prompt("again");
+    assert_eq!(noted(&spool), 0);
+    let read = agent.entries();
+    let told = read.iter().filter(|entry| entry["attributes"]["unrecorded"] == json!(true)).count();
+    assert_eq!(told, missed);
+    assert!(read.iter().any(|entry| entry["payload"] == "again"));
+    agent.verify();
+}
+
 #[test]
 fn what_cannot_be_recorded_is_noted_and_recorded_later() {
     let agent = Agent::new("codex");
@@ -436,11 +481,11 @@ fn what_cannot_be_recorded_is_noted_and_recorded_later() {
     assert!(did.status == 0 && did.err.contains("not recorded"), "{did:?}");
     let did = agent.place.run_with_input(&["hook", "codex"], b"{torn");
     assert!(did.status == 0 && did.err.contains("is no JSON"), "{did:?}");
-    assert_eq!(fs::read_to_string(&spool).unwrap().lines().count(), 1);
+    assert_eq!(noted(&spool), 1);
     fs::remove_file(&store).unwrap();
     fs::rename(&away, &store).unwrap();
     agent.stop("done");
-    assert_eq!(fs::read_to_string(&spool).unwrap(), "");
+    assert_eq!(noted(&spool), 0);
     assert_eq!(effects(&agent.steps()), ["idempotent completed"]);
     let noted: Vec<Value> =
         agent.entries().into_iter().filter(|entry| entry["attributes"]["unrecorded"] == json!(true)).collect();

@@ -3,13 +3,16 @@
 //! A line says what happened and why it is not in the log, and holds nothing of what was said or done: it is not sealed.
 
 use super::event::{Ending, Harness, HookEvent, What};
-use samite_host::files::{self, FileLock};
+use samite_host::files::{self, FileLock, RangeFile};
 use samite_model::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// So many lines are kept at most; the file then says how many more there were.
+/// So many lines are kept at most.
 const LINES: usize = 512;
+
+/// The file has at least so many bytes, empty lines mostly: writing over them works on a disk that is full.
+const RESERVED: usize = 32 << 10;
 
 /// An event that could not be recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,9 +130,22 @@ impl Spool {
         &self.path
     }
 
-    /// Whether there is one at all: a look that costs next to nothing.
-    pub fn is_there(&self) -> bool {
-        self.path.metadata().is_ok_and(|found| found.len() > 0)
+    /// Whether something is noted; none when there is no such file yet. A look that costs next to nothing.
+    pub fn has_notes(&self) -> Option<bool> {
+        let mut first = [b'\n'];
+        let file = RangeFile::open(&self.path).ok()?;
+        Some(file.fill_at(0, &mut first).unwrap_or_default() > 0 && first != [b'\n'])
+    }
+
+    /// Makes the file, with room for what may have to be noted on a disk that is full by then. When this returns, it is
+    /// durable.
+    ///
+    /// # Errors
+    /// As [`Spool::add`].
+    pub fn reserve(&self) -> Result<()> {
+        let mut lock = self.lock()?;
+        let lines = lock.contents()?;
+        lock.set_contents(&padded(&lines))
     }
 
     /// Adds an event. When this returns, it survives the process, not necessarily the machine.
@@ -141,18 +157,20 @@ impl Spool {
             files::create_private_dir(directory)?;
         }
         let mut lock = self.lock()?;
-        let mut lines = lock.contents()?;
-        let count = lines.split(|byte| *byte == b'\n').count();
-        if count > LINES {
+        let noted = lock.contents()?;
+        let noted: Vec<&[u8]> = noted.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        if noted.len() >= LINES {
             return Err(Error::unavailable(
                 "spool_full",
                 format!("{} has {LINES} events that were not recorded already", self.path.display()),
             )
             .hint("mend what the warnings before say; the next event then records them"));
         }
+        let mut lines = noted.join(&b'\n');
+        lines.extend_from_slice(if lines.is_empty() { b"" } else { b"\n" });
         lines.extend_from_slice(missed.line().as_bytes());
         lines.push(b'\n');
-        lock.set_contents(&lines)
+        lock.set_contents(&padded(&lines))
     }
 
     /// Waits for others for a second, and no longer: an agent waits.
@@ -184,7 +202,7 @@ impl Spool {
                     Err(error) if error.code() == "bad_hook_input" => {}
                     Err(error) => {
                         let rest = lines.flat_map(|line| [line, "\n"]).collect::<String>();
-                        lock.set_contents(rest.as_bytes())?;
+                        lock.set_contents(&padded(rest.as_bytes()))?;
                         return Err(error);
                     }
                 }
@@ -192,9 +210,16 @@ impl Spool {
             lines.next();
         }
         samite_host::kill_point("hook.spool_recorded");
-        lock.set_contents(b"")?;
+        lock.set_contents(&padded(b""))?;
         Ok(count)
     }
+}
+
+/// Lines with empty ones after them.
+fn padded(lines: &[u8]) -> Vec<u8> {
+    let mut all = lines.to_vec();
+    all.resize(all.len().max(RESERVED), b'\n');
+    all
 }
 
 #[cfg(test)]

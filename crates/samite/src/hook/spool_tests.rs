@@ -14,11 +14,14 @@ fn what_is_noted_comes_back_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let spool = Spool::beside(&folder.path().join("store"));
     assert_eq!(spool.path(), folder.path().join("store.unrecorded"));
-    assert!(!spool.is_there());
+    assert_eq!(spool.has_notes(), None);
+    spool.reserve().unwrap();
+    assert_eq!(spool.has_notes(), Some(false));
     for id in ["a", "b", "c"] {
         spool.add(&missed(id)).unwrap();
     }
-    assert!(spool.is_there());
+    assert_eq!(spool.has_notes(), Some(true));
+    assert_eq!(files::size(spool.path()).unwrap(), RESERVED as u64, "it does not grow for a few");
     assert_eq!(files::mode(spool.path()).unwrap() & 0o777, 0o600);
     let seen = RefCell::new(Vec::new());
     let drain = |until: &str| {
@@ -34,7 +37,7 @@ fn what_is_noted_comes_back_once_and_in_order() {
     spool.add(&missed("d")).unwrap();
     assert_eq!(drain("").unwrap(), 3);
     assert_eq!(*seen.borrow(), ["a", "b", "c", "d"]);
-    assert!(!spool.is_there());
+    assert_eq!(spool.has_notes(), Some(false));
 }
 
 #[test]
@@ -43,7 +46,7 @@ fn a_torn_line_hides_no_other() {
     let spool = Spool::beside(&folder.path().join("store"));
     spool.add(&missed("a")).unwrap();
     let mut text = String::from_utf8(files::read(spool.path()).unwrap()).unwrap();
-    text.push_str("{\"id\":\"torn\n");
+    text = format!("{}\n{{\"id\":\"torn\n", text.trim_end());
     files::write_atomic(spool.path(), text.as_bytes(), 0o600).unwrap();
     spool.add(&missed("b")).unwrap();
     let seen = RefCell::new(Vec::new());
