@@ -14,7 +14,7 @@ use crate::views::{OpenStep, row};
 use crate::workspace::CheckpointOptions;
 use crate::writer::Writer;
 use samite_model::step::Effect;
-use samite_model::{EntryKind, Result};
+use samite_model::{EntryKind, ErrorKind, Observer, Result};
 use serde_json::{Map, Value, json};
 
 /// How many of the last outcomes are looked through for one that came twice.
@@ -30,8 +30,16 @@ impl Writer {
         Ok(())
     }
 
-    /// The agent's last words, and a checkpoint.
+    /// The session's deliverables that changed, the agent's last words, and a checkpoint.
     pub(super) async fn turn_end(&self, event: &HookEvent, words: Option<&str>, handled: &mut Handled) -> Result<()> {
+        match self.publish_deliverables(&Observer::default()).await {
+            Ok(delivered) => {
+                let failed = delivered.failed.iter().map(|failed| format!("{}: {}", failed.path, failed.error));
+                handled.warnings.extend(failed.map(|why| format!("a deliverable is not published: {why}")));
+            }
+            Err(error) if error.kind() == ErrorKind::Fenced => return Err(error),
+            Err(error) => handled.warnings.push(format!("deliverables are not published: {error}")),
+        }
         let recorded = match words.filter(|words| !words.is_empty()) {
             Some(words) => {
                 let body = words.as_bytes().to_vec();
