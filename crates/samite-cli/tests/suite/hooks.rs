@@ -449,6 +449,7 @@ fn a_disk_that_is_full_in_the_middle_of_a_turn_is_no_trouble_to_the_agent() {
     // Whatever it is that fills the disk, the store and what lies beside it have no room left.
     let mut filler = fs::File::create(disk.join("filler")).unwrap();
     while filler.write_all(&[7; 4096]).is_ok() {}
+    drop(filler);
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "echo 2 > a.txt"}, "tool_use_id": "2"});
     let mut missed = 0;
     for (name, event) in [("PreToolUse", &call), ("PostToolUse", &call), ("Stop", &json!({}))] {
