@@ -9,6 +9,7 @@
 
 mod ages;
 mod artifacts;
+mod cases;
 mod children;
 mod closing;
 mod collecting;
