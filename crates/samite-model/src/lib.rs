@@ -9,6 +9,7 @@ mod error;
 pub mod guarantees;
 pub mod hash;
 mod header;
+pub mod history;
 mod id;
 mod kind;
 pub mod limits;
@@ -17,6 +18,7 @@ mod progress;
 pub mod recovery;
 pub mod settings;
 pub mod step;
+pub mod text;
 pub mod tree;
 
 pub use error::{Error, ErrorKind, Result};

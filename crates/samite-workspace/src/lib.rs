@@ -12,6 +12,7 @@ mod cache;
 mod collect;
 mod content;
 mod look;
+mod merged;
 mod output;
 mod payload;
 mod restore;
@@ -31,6 +32,7 @@ pub use collect::{
     reachable,
 };
 pub use look::{Look, Unsaved, look};
+pub use merged::{StoredTree, store_tree};
 pub use output::INLINE_LIMIT;
 pub use payload::{StoredPayload, read_payload, store_payload};
 pub use restore::{

@@ -284,6 +284,23 @@ impl<'a> Tree<'a> {
         Ok(segments)
     }
 
+    /// The bytes of a file's content, holes as zeros.
+    ///
+    /// # Errors
+    /// As [`Tree::root`].
+    pub fn bytes(&self, body: &Body) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for segment in self.segments(body)? {
+            match segment {
+                Segment::Chunk { id, .. } => bytes.extend(self.store.read_block(CHUNKS, id)?),
+                Segment::Hole { length } => {
+                    bytes.resize(bytes.len().saturating_add(usize::try_from(length).unwrap_or(usize::MAX)), 0);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Writes the bytes of a file.
     ///
     /// # Errors

@@ -28,6 +28,14 @@ impl Listing {
         self.0.iter()
     }
 
+    /// A path and what is in it, in order.
+    pub fn inside(&self, path: &TreePath) -> &[(TreePath, Entry)] {
+        let start = self.0.partition_point(|(found, _)| found < path);
+        let rest = self.0.get(start..).unwrap_or_default();
+        let end = rest.partition_point(|(found, _)| found.is_within(path));
+        rest.get(..end).unwrap_or_default()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -5,7 +5,7 @@
 //! listed. What is in neither is not samite's and is never removed, forced or not. A git repository becomes as in `target`
 //! whole, or is kept whole as it is.
 
-mod units;
+pub(super) mod units;
 
 use super::entry::{Content, Entry};
 use super::listing::{Listing, merge};

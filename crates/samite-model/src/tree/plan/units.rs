@@ -9,11 +9,11 @@ use crate::tree::path::TreePath;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The directories that are put back whole or not at all, of those inside of each other the outermost, in order.
-pub(super) struct Units(Vec<TreePath>);
+pub(in crate::tree) struct Units(Vec<TreePath>);
 
 impl Units {
     /// The repositories in some listings: each directory `.git`, and each that holds `HEAD`, `objects` and `refs`.
-    pub(super) fn find(listings: &[&Listing]) -> Self {
+    pub(in crate::tree) fn find(listings: &[&Listing]) -> Self {
         let mut found: BTreeSet<&TreePath> = BTreeSet::new();
         let mut bare: BTreeSet<TreePath> = BTreeSet::new();
         for listing in listings {
@@ -47,8 +47,13 @@ impl Units {
         Self(units)
     }
 
+    /// All of them, in order.
+    pub(in crate::tree) fn iter(&self) -> std::slice::Iter<'_, TreePath> {
+        self.0.iter()
+    }
+
     /// The unit that a path is in.
-    pub(super) fn of(&self, path: &TreePath) -> Option<&TreePath> {
+    pub(in crate::tree) fn of(&self, path: &TreePath) -> Option<&TreePath> {
         let after = self.0.partition_point(|unit| unit <= path);
         self.0.get(after.checked_sub(1)?).filter(|unit| path.is_within(unit))
     }
