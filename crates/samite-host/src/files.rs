@@ -22,8 +22,8 @@ pub use reading::{Below, files_below, open_reader};
 use samite_model::{Error, Result};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The mode of a file that only its owner may read.
@@ -135,6 +135,32 @@ pub fn list(path: &Path) -> Result<Vec<OsString>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Writes a file that only its owner may read (0600), over one that is there. Nothing is synced: for what can be made again.
+///
+/// # Errors
+/// As [`read`].
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |source| io_error("write", path, source);
+    let mut options = OpenOptions::new();
+    // A link that somebody put there is replaced, and not followed.
+    if path.is_symlink() {
+        std::fs::remove_file(path).map_err(failed)?;
+    }
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+}
+
+/// Removes a directory with all that is in it; links in it are removed, and not followed. None is no error.
+///
+/// # Errors
+/// As [`read`].
+pub fn remove_tree(path: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path, source)),
+        _ => Ok(()),
+    }
 }
 
 /// Makes a directory that only its owner may enter (0700), with those above it that are missing. When this returns,

@@ -39,7 +39,7 @@ pub use restore::{
     PlannedRestore, RestoreOptions, RestoreReport, apply_restore, materialise, plan_restore, plan_restore_seen,
     remove_leftovers, restore,
 };
-pub use rules::RULE_FILE;
+pub use rules::{RULE_FILE, exclusion};
 pub use scan::{ScanOptions, ScanReport, Scanned, Special};
 pub use sealing::Sealing;
 pub use snapshot::{CommitParts, Snapshot, SnapshotOptions, scan, snapshot};

@@ -83,6 +83,12 @@ fn excluded<'a>(rules: impl Iterator<Item = &'a Rules>, path: &TreePath, directo
     false
 }
 
+/// Says whether rules as a tree recorded them exclude a path (`true` for a directory); none where there are no rules.
+pub fn exclusion(rules: &[RuleFile]) -> Option<impl Fn(&TreePath, bool) -> bool + use<>> {
+    let recorded = RecordedRules::new(rules);
+    (!recorded.0.is_empty()).then_some(move |path: &TreePath, directory: bool| recorded.excludes(path, directory))
+}
+
 /// The rules that a tree recorded, to ask about any path.
 pub(crate) struct RecordedRules(Vec<Rules>);
 

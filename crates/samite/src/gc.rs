@@ -212,13 +212,18 @@ impl Client {
                         roots.keep.push(tree_root(state, root));
                     }
                 }
+                // The next merge of the same branch takes what was merged as its base.
+                for (_, merged) in core.second_parents(state).await? {
+                    roots.keep.push(tree_root(state, merged.root));
+                }
             }
             self.payloads(state, 0, &mut roots.keep).await?;
         }
         // What a step without an outcome would be put back to, or compared with, stays whatever becomes of its branch.
         let mut needed: HashSet<BlockId> = HashSet::new();
         for state in branches().filter(|state| state.status == JournalStatus::Open) {
-            let trees = self.trees_of_open_steps(state).await?;
+            let mut trees = self.trees_of_open_steps(state).await?;
+            trees.extend(core.open_merge(state).await?.into_iter().flat_map(|(_, open)| open.trees()));
             let places = core.0.blocks.find_blocks(trees.clone()).await?;
             // A caller may name any tree as that of its step's start.
             for (root, _) in trees.into_iter().zip(places).filter(|(_, place)| place.is_some()) {

@@ -15,6 +15,7 @@ mod gc;
 pub mod hook;
 pub mod import;
 mod log;
+pub mod merge;
 pub mod payload;
 pub mod probe;
 mod rebuild;
@@ -32,7 +33,7 @@ pub mod workspace;
 mod writer;
 
 pub use backup::{Backup, BackupOptions};
-pub use branch::{Branch, DEFAULT_TREES_KEPT, DeletionPlan, ForkOptions, ForkReport, LeftBehind, Lifetime};
+pub use branch::{Branch, DEFAULT_TREES_KEPT, DeletionPlan, ForkOptions, ForkReport, LeftBehind, Lifetime, MergedFrom};
 pub use client::Client;
 pub use core::{Backends, Store};
 pub use gc::{CollectionPlan, Reclaimable, ReclaimableArtifact};

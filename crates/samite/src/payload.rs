@@ -3,11 +3,13 @@
 
 mod artifact;
 mod event;
+mod merge;
 
 pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
 pub use event::{Event, is_event};
+pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};
 use samite_model::{BlockId, BranchId, EntryId, FamilyId, Position, Principal, SessionId};

@@ -126,6 +126,9 @@ impl Core {
             K::ARTIFACT_PUBLISHED => artifact::published(&family, &entry.json()?)?,
             K::ARTIFACT_RETAINED => artifact::retained(&family, &entry.json()?)?,
             K::TREE => views::tree(&entry.json()?),
+            K::MERGE_STARTED => views::merge_started(&entry.json()?),
+            K::MERGED => views::merged(&entry.json()?),
+            K::MERGE_ABORTED => views::merge_aborted(),
             // On a branch it says which directory; the register is the session's.
             K::WORKSPACE_ATTACHED if journal.kind == JournalKind::SessionControl => {
                 views::workspace_attached(&entry.json()?)

@@ -87,3 +87,14 @@ pub(crate) fn check_branching(session: SessionId, settings: &Settings, rewind: b
     )
     .hint(format!("`samite session set {session} --branching tree` allows both, if that is yours to decide")))
 }
+
+/// Refuses a merge that the session's policy does not allow: where nothing may be forked, nothing is brought together.
+pub(crate) fn check_merging(session: SessionId, settings: &Settings) -> Result<()> {
+    if settings.branching == Branching::Tree {
+        return Ok(());
+    }
+    let (session, policy) = (session.short(), settings.branching.name());
+    let message = format!("session {session} does not allow merges: its branching is {policy}");
+    Err(Error::denied("branching_denied", message)
+        .hint(format!("`samite session set {session} --branching tree` allows them, if that is yours to decide")))
+}

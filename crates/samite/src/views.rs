@@ -2,12 +2,12 @@
 //! rebuild.
 
 use crate::payload::{
-    BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, SessionCreated, SessionKeyed, StepEnded, StepSeen,
-    StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
+    BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, MergeStarted, Merged, SessionCreated, SessionKeyed,
+    StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
-use samite_model::{EntryId, Error, JournalId, Position, Pseudonym, Result};
+use samite_model::{BlockId, EntryId, Error, JournalId, Position, Pseudonym, Result};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -33,9 +33,11 @@ pub(crate) mod row {
     pub(crate) const ARTIFACT: u16 = 10;
     /// A workspace was closed; hash of the workspace.
     pub(crate) const CLOSED: u16 = 12;
+    /// A merge: this position has a second parent; hash = its journal, value = journal, seq and root.
+    pub(crate) const MERGED: u16 = 9;
     /// Every kind.
-    pub(crate) const ALL: [u16; 10] =
-        [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE, ARTIFACT, CLOSED];
+    pub(crate) const ALL: [u16; 11] =
+        [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE, ARTIFACT, CLOSED, MERGED];
 }
 
 /// Register kinds. Codes are permanent.
@@ -54,6 +56,8 @@ pub(crate) mod register {
     pub(crate) const SETTINGS: u16 = 7;
     /// How long an artifact, or those of a type, are kept; hash = its id or the hash of the type (owner's artifacts).
     pub(crate) const ARTIFACT_RETENTION: u16 = 9;
+    /// A merge that waits for decisions, or for its end; value = the branch that is merged. The register's entry has it.
+    pub(crate) const OPEN_MERGE: u16 = 8;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
 }
@@ -401,6 +405,53 @@ pub(crate) fn workspace_attached(attached: &WorkspaceAttached) -> Projection {
     }
 }
 
+/// A merge waits for decisions, or for its end.
+pub(crate) fn merge_started(started: &MergeStarted) -> Projection {
+    Projection::default().set(register::OPEN_MERGE, [0; 16], started.from.as_bytes().to_vec())
+}
+
+/// A merge is done: the position has a second parent.
+pub(crate) fn merged(merged: &Merged) -> Projection {
+    let value = MergedRow { theirs: merged.theirs, root: merged.theirs_root }.encode();
+    Projection::default()
+        .row(row::MERGED, *merged.theirs.journal.as_bytes(), value)
+        .clear(register::OPEN_MERGE, [0; 16])
+}
+
+/// A merge was given up.
+pub(crate) fn merge_aborted() -> Projection {
+    Projection::default().clear(register::OPEN_MERGE, [0; 16])
+}
+
+/// A second parent and its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MergedRow {
+    /// Where the tree that was merged was recorded.
+    pub(crate) theirs: Position,
+    /// The tree.
+    pub(crate) root: BlockId,
+}
+
+impl MergedRow {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.theirs.journal.as_bytes().to_vec();
+        bytes.extend_from_slice(&self.theirs.seq.to_be_bytes());
+        bytes.extend_from_slice(self.root.as_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let parts = bytes
+            .split_first_chunk::<16>()
+            .and_then(|(journal, rest)| rest.split_first_chunk::<8>().map(|(seq, root)| (*journal, *seq, root)))
+            .and_then(|(journal, seq, root)| <[u8; 32]>::try_from(root).ok().map(|root| (journal, seq, root)));
+        let (journal, seq, root) =
+            parts.ok_or_else(|| Error::corrupt("bad_view", "a merge's row has another length").hint(REBUILD))?;
+        let theirs = Position { journal: JournalId(journal), seq: u64::from_be_bytes(seq) };
+        Ok(Self { theirs, root: BlockId(root) })
+    }
+}
+
 /// A payload in blocks.
 pub(crate) fn large_payload() -> NewRow {
     NewRow { kind: row::LARGE, hash: [0; 16], value: Vec::new() }
@@ -516,6 +567,15 @@ mod tests {
             // Cutting whole hashes off the end only loses touches; anything else is damage.
             let whole_hashes = cut >= 37 + 48 && (cut - 37) % 16 == 0;
             assert_eq!(OpenStep::decode(JournalId([5; 16]), &short).is_ok(), whole_hashes, "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_merge_row_is_read_as_it_was_written() {
+        let row = MergedRow { theirs: Position { journal: JournalId([1; 16]), seq: 2 }, root: BlockId([3; 32]) };
+        assert_eq!(MergedRow::decode(&row.encode()).unwrap(), row);
+        for cut in 0..row.encode().len() {
+            assert!(MergedRow::decode(&row.encode()[..cut]).is_err());
         }
     }
 

@@ -1,6 +1,7 @@
 //! `samite fork`.
 
 use super::session::write_for;
+use crate::input::file_or_input;
 use crate::reference::Reference;
 use crate::shape::ForkShape;
 use crate::surface::{Access, Surface};
@@ -9,7 +10,7 @@ use samite::payload::ForkReason;
 use samite::workspace::{RestoreReport, Restored};
 use samite::{Client, ForkOptions, ForkReport};
 use samite_host::files;
-use samite_model::{Error, Position, Result, SessionId};
+use samite_model::{Error, Position, Result, SessionId, limits};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,7 +23,8 @@ use std::process::ExitCode;
 Examples:
   samite fork 3f2a
   samite fork 3f2a@40 --into ../second-try --name 'another way'
-  samite fork 3f2a:9c@55 --keep")]
+  samite fork 3f2a:9c@55 --keep
+  samite fork 3f2a@12 --edit prompt.txt")]
 pub(crate) struct Fork {
     /// Where to fork: SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ
     at: Reference,
@@ -38,13 +40,32 @@ pub(crate) struct Fork {
     /// Keep its workspace trees for good, and not for 30 days
     #[arg(long)]
     keep: bool,
+    /// Fork right before the position, and put this file in the place of the entry there (- is standard input)
+    ///
+    /// For replaying with changed words: what was recorded before the entry is replayed, and what comes after it is new.
+    #[arg(long, value_name = "FILE")]
+    edit: Option<PathBuf>,
 }
 
 impl Fork {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
         let named = self.at.find(&client).await?;
-        let found = self.at.find_position(&client).await?;
+        let mut found = self.at.find_position(&client).await?;
+        let edited = match &self.edit {
+            None => None,
+            Some(_) if named.seq.is_none() => {
+                return Err(Error::invalid("no_position", format!("{} names no entry to edit", self.at))
+                    .hint(format!("write {}@SEQ; `samite read {}` shows the entries", self.at, self.at)));
+            }
+            Some(file) => {
+                let body = file_or_input("the edited entry", file, limits::PAYLOAD)?;
+                let edited = client.edited(found.position, body).await?;
+                let before = found.position.seq.saturating_sub(1);
+                found.position = client.position(found.session, found.branch, before).await?;
+                Some(edited)
+            }
+        };
         let known = match &self.key {
             Some(key) => client.branch_by_key(found.session, key).await?,
             None => None,
@@ -55,13 +76,16 @@ impl Fork {
         let options = ForkOptions {
             // A fork that is asked for again is where it was, although the branch went on.
             branch: if known.is_some() { named.branch } else { Some(found.branch) },
-            seq: if known.is_some() { named.seq } else { Some(found.position.seq) },
+            seq: if known.is_some() && edited.is_none() { named.seq } else { Some(found.position.seq) },
             reason: ForkReason::Fork,
             name: self.name,
             key: self.key,
             keep: self.keep,
         };
-        let report = client.fork(found.session, options).await?;
+        let report = match edited {
+            Some(edited) => client.fork_edited(found.session, options, edited).await?,
+            None => client.fork(found.session, options).await?,
+        };
         let restored = match &self.into {
             Some(directory) => {
                 let reference = format!("{}:{}", found.session.short(), report.branch.short());

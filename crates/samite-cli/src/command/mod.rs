@@ -7,6 +7,7 @@ mod branch;
 mod checkpoint;
 mod completions;
 mod diff;
+mod diverge;
 mod fork;
 mod gc;
 mod guarantees;
@@ -14,6 +15,7 @@ mod hook;
 mod import;
 mod init;
 mod key;
+mod merge;
 mod read;
 mod recover;
 mod rewind;
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Checkpoint(checkpoint::Checkpoint),
     Fork(fork::Fork),
     Rewind(rewind::Rewind),
+    Merge(merge::Merge),
+    Diverge(diverge::Diverge),
     Diff(diff::Diff),
     #[command(subcommand)]
     Workspace(workspace::Workspace),
@@ -79,6 +83,8 @@ impl Command {
             Self::Checkpoint(command) => command.run(surface).await,
             Self::Fork(command) => command.run(surface).await,
             Self::Rewind(command) => command.run(surface).await,
+            Self::Merge(command) => command.run(surface).await,
+            Self::Diverge(command) => command.run(surface).await,
             Self::Diff(command) => command.run(surface).await,
             Self::Workspace(command) => command.run(surface).await,
             Self::Branch(command) => command.run(surface).await,

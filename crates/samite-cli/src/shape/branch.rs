@@ -23,8 +23,19 @@ pub(crate) struct BranchShape {
     /// Steps without an outcome.
     pub(crate) open_steps: u64,
     pub(crate) deleted: bool,
+    /// What was merged into it: the second parents of its merges.
+    pub(crate) merged: Vec<MergedShape>,
+    /// The branch whose merge into it is open.
+    pub(crate) merging: Option<String>,
     #[serde(skip)]
     pub(crate) until: Option<i64>,
+}
+
+/// A merge into a branch.
+#[derive(Debug, Serialize)]
+pub(crate) struct MergedShape {
+    pub(crate) seq: u64,
+    pub(crate) from: PositionShape,
 }
 
 impl BranchShape {
@@ -47,6 +58,12 @@ impl BranchShape {
             trees_until: until.map(rfc3339),
             open_steps: branch.open_steps as u64,
             deleted: branch.deleted,
+            merged: branch
+                .merged
+                .iter()
+                .map(|merged| MergedShape { seq: merged.seq, from: merged.from.into() })
+                .collect(),
+            merging: branch.merging.map(|merging| merging.to_string()),
             until,
         }
     }

@@ -3,8 +3,8 @@
 use crate::printer::words::{bytes, count, duration, short_id};
 use samite::Entry;
 use samite::payload::{
-    ArtifactPublished, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached,
-    WorkspaceClosed,
+    ArtifactPublished, MergeAborted, MergeStarted, Merged, StepEnded, StepSeen, StepSettled, StepStarted,
+    StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Position};
@@ -77,6 +77,21 @@ impl Keys {
                 let what = format!("{}, {}, all durable", count(closed.files, "file"), bytes(closed.bytes));
                 join(&[format!("closed with the tree at seq {}", closed.tree.seq), what])
             }
+            EntryKind::MERGE_STARTED => {
+                let started: MergeStarted = entry.json().ok()?;
+                let what = if started.target.is_some() { "decided" } else { "waits for decisions" };
+                join(&[parent(started.theirs), what.to_owned()])
+            }
+            EntryKind::MERGED => {
+                let merged: Merged = entry.json().ok()?;
+                let decided = merged.decisions.len() as u64;
+                let kept = merged.kept.as_array().map_or(0, Vec::len) as u64;
+                let some = |many: u64, words: &str| {
+                    if many == 0 { String::new() } else { format!("{} {words}", count(many, "path")) }
+                };
+                join(&[parent(merged.theirs), some(decided, "decided"), some(kept, "kept as found")])
+            }
+            EntryKind::MERGE_ABORTED => parent(entry.json::<MergeAborted>().ok()?.theirs),
             EntryKind::WORKSPACE_ATTACHED => {
                 let attached: WorkspaceAttached = entry.json().ok()?;
                 format!("works in {}", attached.path)
@@ -103,6 +118,11 @@ impl Keys {
 fn join(parts: &[String]) -> String {
     let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
+}
+
+/// The second parent of a merge.
+fn parent(theirs: Position) -> String {
+    format!("branch {} at {}", theirs.journal.short(), theirs.seq)
 }
 
 /// The beginning of a text.

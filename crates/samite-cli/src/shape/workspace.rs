@@ -241,6 +241,11 @@ impl RestoredShape {
         if let Some(safety) = &self.safety {
             page.styled(Style::Dim, format!("  what was there before is the checkpoint at seq {}", safety.seq));
         }
+        self.show_kept(page);
+    }
+
+    /// Puts on a page what it left as it was.
+    pub(crate) fn show_kept(&self, page: &mut Page) {
         show_paths(page, "kept as they are:", &self.kept);
         if self.repositories {
             page.styled(Style::Dim, REPOSITORIES);

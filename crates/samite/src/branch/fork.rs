@@ -6,13 +6,13 @@ use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{
-    BranchCurrent, BranchForked, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
+    BranchCurrent, BranchForked, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
 };
 use crate::settings::check_branching;
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
 use crate::workspace::RESTORE;
-use crate::writer::{STORED, is_collected};
+use crate::writer::{NewEvent, STORED, is_collected};
 use data_encoding::HEXLOWER;
 use samite_ledger::{Append, Commit, Guard, JournalKind, JournalState, NewJournal, Register, RowQuery};
 use samite_model::step::State;
@@ -54,7 +54,33 @@ impl Client {
     /// deleted, or (`branch_key_exists`) when another fork has the key; `denied` (`branching_denied`) when the session's
     /// settings do not allow it.
     pub async fn fork(&self, session: SessionId, options: ForkOptions) -> Result<ForkReport> {
-        self.fork_and_begin(session, options, None).await
+        self.fork_and_begin(session, options, First::default()).await
+    }
+
+    /// An event as it stands at a position, with another body: of its kind, with its attributes and its dedupe id, so that who
+    /// appends the same words again finds them there.
+    ///
+    /// # Errors
+    /// `invalid` (`not_editable`) when the entry is none of a caller's; `not_found` (`erased`).
+    pub async fn edited(&self, at: Position, body: Vec<u8>) -> Result<NewEvent> {
+        let entry = self.core.entry_at(at).await?;
+        if !entry.is_event() {
+            let message =
+                format!("the entry at seq {} is samite's own ({}), and not to be edited", at.seq, entry.header.kind);
+            return Err(Error::invalid("not_editable", message)
+                .hint("name a message, a model's response or an event; `samite read SESSION` shows them"));
+        }
+        let event = entry.event()?;
+        let (dedupe, attributes) = (event.dedupe.map(str::to_owned), event.attributes.clone());
+        Ok(NewEvent { kind: entry.header.kind, body, attributes, dedupe, expected_head: None })
+    }
+
+    /// Forks, and appends an event to the new branch in the same commit.
+    ///
+    /// # Errors
+    /// As [`Client::fork`]; `invalid` past the limits.
+    pub async fn fork_edited(&self, session: SessionId, options: ForkOptions, event: NewEvent) -> Result<ForkReport> {
+        self.fork_and_begin(session, options, First { step: None, event: Some(&event) }).await
     }
 
     /// Forks; a step that is given has started on the new branch in the same commit, by no writer: whoever becomes the
@@ -63,7 +89,7 @@ impl Client {
         &self,
         session: SessionId,
         options: ForkOptions,
-        step: Option<&NewStep>,
+        made_with: First<'_>,
     ) -> Result<ForkReport> {
         if let Some(name) = &options.name {
             limits::check_name("a branch's name", name)?;
@@ -108,7 +134,7 @@ impl Client {
                 let (version, registers) = self.core.0.ledger.registers(control.id).await?;
                 refuse_deleted(&registers, from)?;
                 previous = current_in(&registers)?.unwrap_or(current);
-                if step.is_some() && previous != current {
+                if made_with.step.is_some() && previous != current {
                     // Its restore was planned for the workspace of the branch that was current then.
                     return Err(Error::conflict("session_moved", "another rewind came first")
                         .hint("look at the session again, then decide again"));
@@ -122,7 +148,7 @@ impl Client {
                 .into_iter()
                 .map(|draft| self.core.seal(control.id, &author, draft))
                 .collect::<Result<Vec<_>>>()?;
-            let first = self.first_entries(session, branch, &steps, step)?;
+            let first = self.first_entries(session, branch, &steps, made_with)?;
             let journal = NewJournal {
                 id: branch,
                 family: session,
@@ -213,7 +239,7 @@ impl Client {
         session: SessionId,
         branch: BranchId,
         StepsAt { open, unseen, restores }: &StepsAt,
-        step: Option<&NewStep>,
+        made_with: First<'_>,
     ) -> Result<Vec<Draft>> {
         let mut first = Vec::new();
         if !open.is_empty() || !unseen.is_empty() {
@@ -234,7 +260,20 @@ impl Client {
             let views = views::step_settled(restore, &settled, true);
             first.push(self.core.draft(EntryKind::STEP_ABANDONED, &settled, views)?);
         }
-        if let Some(step) = step {
+        if let Some(event) = made_with.event {
+            let mut views = Projection::default();
+            if let Some(dedupe) = &event.dedupe {
+                let family = self.core.hasher(self.subject.pseudonym, session);
+                let code = event.kind.code().to_be_bytes();
+                views.rows.push(views::dedupe(
+                    family.hash("dedupe", &[dedupe.as_bytes()])?,
+                    family.hash("submitted", &[&code, &event.body])?,
+                ));
+            }
+            let payload = Event::encode(event.dedupe.as_deref(), event.attributes.as_ref(), &event.body)?;
+            first.push(Draft { id: self.core.entry_id()?, kind: event.kind, payload, views });
+        }
+        if let Some(step) = made_with.step {
             let family = self.core.hasher(self.subject.pseudonym, session);
             let key = family.hash("idempotency", &[branch.as_bytes(), step.key.as_bytes()])?;
             let started = started(step, 1, HEXLOWER.encode(&key));
@@ -388,6 +427,15 @@ impl Client {
         }
         Ok(records)
     }
+}
+
+/// What a new branch begins with beside what it inherits.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct First<'a> {
+    /// A step that has started, by no writer.
+    pub(crate) step: Option<&'a NewStep>,
+    /// A caller's event.
+    pub(crate) event: Option<&'a NewEvent>,
 }
 
 /// What a fork inherits of steps.

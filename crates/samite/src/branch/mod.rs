@@ -14,6 +14,7 @@ use samite_ledger::{JournalState, JournalStatus, Read};
 use samite_model::{BranchId, EntryKind, Error, Header, JournalId, Position, Result, SessionId};
 use std::collections::{HashMap, HashSet};
 
+pub(crate) use fork::First;
 pub use fork::ForkOptions;
 pub use lifetime::DeletionPlan;
 
@@ -53,6 +54,19 @@ pub struct Branch {
     pub deleted: bool,
     /// How many of its steps have no outcome: they run, or are in doubt.
     pub open_steps: usize,
+    /// What was merged into it.
+    pub merged: Vec<MergedFrom>,
+    /// The branch that is being merged into it: that merge waits for decisions.
+    pub merging: Option<BranchId>,
+}
+
+/// A merge into a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergedFrom {
+    /// The seq of the merge on the branch.
+    pub seq: u64,
+    /// The second parent: where the tree that was merged was recorded.
+    pub from: Position,
 }
 
 /// A step after a fork point that touched something outside, or may have, which a fork cannot undo.
@@ -102,12 +116,16 @@ impl Client {
             let lifetime = lifetimes.get(&state.id).copied().unwrap_or(Lifetime::Kept);
             let (forked, time) = forks.get(&state.id).map_or((None, None), |(fork, time)| (Some(fork), Some(*time)));
             // Registers count their changes: where there was none, nothing is open.
-            let open_steps = if state.registers == 0 {
-                0
-            } else {
+            let (mut open_steps, mut merged, mut merging) = (0, Vec::new(), None);
+            if state.registers > 0 {
                 let (_, registers) = self.core.0.ledger.registers(state.id).await?;
-                registers.iter().filter(|entry| entry.kind == register::OPEN_STEP).count()
-            };
+                open_steps = registers.iter().filter(|entry| entry.kind == register::OPEN_STEP).count();
+                let open = registers.iter().find(|entry| entry.kind == register::OPEN_MERGE);
+                merging = open.map(|open| JournalId::from_slice(&open.value)).transpose()?;
+                let parents = self.core.second_parents(&state).await?;
+                let own = parents.iter().filter(|(at, _)| at.journal == state.id);
+                merged.extend(own.map(|(at, second)| MergedFrom { seq: at.seq, from: second.theirs }));
+            }
             branches.push(Branch {
                 id: state.id,
                 name: forked.and_then(|fork| fork.name.clone()),
@@ -118,6 +136,8 @@ impl Client {
                 lifetime,
                 deleted: state.status == JournalStatus::Deleted || deleted.contains(&state.id),
                 open_steps,
+                merged,
+                merging,
             });
         }
         Ok(branches)

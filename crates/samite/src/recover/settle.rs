@@ -62,7 +62,7 @@ impl Writer {
                 let resolution = assessment.happened();
                 // A restore is nobody's call.
                 let unseen = !assessment.doubt.by_call && step.started.tool != RESTORE;
-                let more = Beside { refused, unseen, tree: None };
+                let more = Beside { refused, unseen, ..Beside::default() };
                 let position = self.resolve_beside(step.id, &resolution, more).await?;
                 if let Some(refused) = refused {
                     // Another process may have settled it first, and known nothing of this call.

@@ -30,6 +30,8 @@ pub(crate) struct Beside<'a> {
     pub(crate) refused: Option<&'a Refused>,
     /// Whether its caller is not there.
     pub(crate) unseen: bool,
+    /// An entry that comes right before, such as what the step was for.
+    pub(crate) also: Option<&'a Draft>,
 }
 
 impl Writer {
@@ -39,7 +41,7 @@ impl Writer {
     /// `fenced` when another writer took over: the outcome is then kept as evidence for whoever settles the doubt;
     /// `conflict` (`step_ended`) when another outcome is recorded.
     pub async fn finish(&self, step: &StepHandle, completion: &Completion) -> Result<Position> {
-        self.finish_beside(step, completion, None).await
+        self.finish_beside(step, completion, None, None).await
     }
 
     /// Records a step's outcome and, in the same commit and so with the same sync, the workspace's tree as the step left it:
@@ -50,18 +52,20 @@ impl Writer {
     /// As [`Writer::finish`].
     pub async fn finish_with_tree(&self, step: &StepHandle, completion: &Completion) -> Result<Ended> {
         let label = format!("after step {}", step.key);
-        let finish = async |tree: Option<&Taken>| self.finish_beside(step, completion, tree).await;
+        let finish = async |tree: Option<&Taken>| self.finish_beside(step, completion, tree, None).await;
         let (position, tree) = self.with_tree(label, None, finish).await?;
         // The tree is the entry before the outcome: who goes back to the outcome gets its files.
         let at = Position { seq: position.seq.saturating_sub(1), ..position };
         Ok(Ended { position, tree: tree.map(|tree| tree.at(at)) })
     }
 
-    async fn finish_beside(
+    /// The same, with a tree and an entry about it in the same commit.
+    pub(crate) async fn finish_beside(
         &self,
         step: &StepHandle,
         completion: &Completion,
         tree: Option<&Taken>,
+        also: Option<&Draft>,
     ) -> Result<Position> {
         for round in 0..ROUNDS {
             let (version, open) = self.open_steps(round > 0).await?;
@@ -73,13 +77,15 @@ impl Writer {
                 return self.ended_before(step, completion).await;
             };
             let (mut commit, mut drafts) = beside(tree);
+            drafts.extend(also.cloned());
+            let changes = 1 + also.map_or(0, |also| also.views.registers.len() as u64);
             drafts.push(self.ended_draft(known, completion)?);
             let last = drafts.len() as u64 - 1;
             commit.guards.push(Guard::Registers { journal: self.branch, version });
             drop(open);
             match self.commit_with(commit, drafts).await {
                 Ok(seq) => {
-                    self.remember_changed(version, 1, Some(step.id), None);
+                    self.remember_changed(version, changes, Some(step.id), None);
                     return Ok(Position { journal: self.branch, seq: seq + last });
                 }
                 Err(error) if matches!(error.code(), "registers_moved" | "outcome_unknown") => {}
@@ -219,13 +225,14 @@ impl Writer {
         resolution: &Resolution,
         more: Beside<'_>,
     ) -> Result<Position> {
-        let Beside { tree, refused, unseen } = more;
+        let Beside { tree, refused, unseen, also } = more;
         for _ in 0..ROUNDS {
             let (version, open) = self.open_steps(true).await?;
             let Some(known) = self.doubtful(&open, step).await? else {
                 return self.settled_before(step, resolution).await;
             };
             let (mut commit, mut drafts) = beside(tree);
+            drafts.extend(also.cloned());
             drafts.push(self.settled_draft(known, resolution, unseen)?);
             let settled = drafts.len() as u64 - 1;
             commit.guards.push(Guard::Registers { journal: self.branch, version });

@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// Whether a tree is still there: those of a branch whose time is over go at a collection.
-    pub(super) async fn check_collected(&self, found: &RecordedTree) -> Result<()> {
+    pub(crate) async fn check_collected(&self, found: &RecordedTree) -> Result<()> {
         let places = self.core.0.blocks.find_blocks(vec![found.tree.root]).await?;
         if places.iter().all(Option::is_some) {
             return Ok(());

@@ -17,8 +17,8 @@ pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};
 pub use close::{CloseOptions, Closed, Receipt};
 pub(crate) use look::no_workspace;
 pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
+pub(crate) use restore::{RestoreInput, TOOL as RESTORE, in_doubt, trees_of_restore};
 pub use restore::{RestoreRequest, Restored};
-pub(crate) use restore::{TOOL as RESTORE, trees_of_restore};
 pub use samite_workspace::RestoreReport;
 
 use crate::core::Core;

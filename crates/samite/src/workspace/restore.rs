@@ -1,11 +1,13 @@
 //! Putting a workspace back to a checkpoint: in place as a step of its own, or into a directory of a fork.
 
 use super::WorkspaceInfo;
-use super::checkpoint::{Checkpoint, CheckpointOptions};
+use super::checkpoint::{Checkpoint, CheckpointOptions, Taken};
 use super::look::no_workspace;
 use crate::client::Client;
+use crate::core::Core;
+use crate::merge::AFTER_MERGE;
 use crate::payload::{SettledBy, StepStarted};
-use crate::step::{Begin, Completion, InDoubt, NewStep, Resolution, Settled};
+use crate::step::{Begin, Beside, Completion, InDoubt, NewStep, Resolution, Settled};
 use crate::writer::{Writer, WriterOptions};
 use data_encoding::HEXLOWER;
 use samite_host::files;
@@ -50,7 +52,7 @@ pub struct Restored {
 
 /// A restore as its step's input: enough to go on after a crash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct RestoreInput {
+pub(crate) struct RestoreInput {
     operation: String,
     pub(super) target: BlockId,
     base: Option<BlockId>,
@@ -58,6 +60,9 @@ pub(super) struct RestoreInput {
     /// Paths in hexadecimal: a name may be no text, and names that look alike are not the same.
     others: Vec<String>,
     force: bool,
+    /// The entry of the merge that it is for, when it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    merge: Option<Position>,
     /// Whoever waits for this attempt.
     #[serde(skip)]
     observer: Observer,
@@ -107,6 +112,7 @@ impl Client {
             within: request.within.clone(),
             others: others.iter().map(|path| HEXLOWER.encode(path.as_bytes())).collect(),
             force: request.force,
+            merge: None,
             observer: request.observer.clone(),
         })
     }
@@ -191,10 +197,31 @@ pub(crate) fn trees_of_restore(step: &StepStarted) -> Vec<BlockId> {
 }
 
 impl RestoreInput {
-    pub(super) fn step(&self) -> Result<NewStep> {
+    /// Puts a workspace from the tree that was just recorded of it to a merged one.
+    pub(crate) fn of_merge(
+        core: &Core,
+        base: BlockId,
+        target: BlockId,
+        merge: Position,
+        observer: Observer,
+    ) -> Result<Self> {
+        Ok(Self {
+            operation: core.entry_id()?.to_string(),
+            target,
+            base: Some(base),
+            within: Vec::new(),
+            others: Vec::new(),
+            force: false,
+            merge: Some(merge),
+            observer,
+        })
+    }
+
+    pub(crate) fn step(&self) -> Result<NewStep> {
+        let what = if self.merge.is_some() { "merge" } else { "restore" };
         Ok(NewStep {
             effect: Effect::Contained { within: self.within.clone() },
-            ..NewStep::new(format!("restore {}", self.operation), TOOL, crate::core::to_value(self)?)
+            ..NewStep::new(format!("{what} {}", self.operation), TOOL, crate::core::to_value(self)?)
         })
     }
 }
@@ -244,9 +271,9 @@ impl Writer {
 
     /// Puts the directory to the target; `seen` is what a snapshot of it just found, and its tree. Also returns what is there then,
     /// where that is known without looking.
-    fn apply(
+    pub(crate) fn apply(
         &self,
-        workspace: &super::WorkspaceInfo,
+        workspace: &WorkspaceInfo,
         input: &RestoreInput,
         seen: Option<(Scanned, BlockId)>,
     ) -> Result<(RestoreReport, Option<ScanReport>)> {
@@ -299,13 +326,28 @@ impl Writer {
             evidence: None,
             note: None,
         };
-        let position = self.resolve(doubt.step.id, &resolution).await?;
-        self.after_restore(&input, outcome.as_ref()).await;
+        let position = match input.merge {
+            Some(merge) => {
+                let draft = self.merged_draft(merge, &report).await?;
+                let record = async |tree: Option<&Taken>| {
+                    let more = Beside { tree, also: Some(&draft), ..Beside::default() };
+                    self.resolve_beside(doubt.step.id, &resolution, more).await
+                };
+                let settled = self.with_tree(AFTER_MERGE.to_owned(), Some(input.target), record).await?.0;
+                self.clear_layout(merge).await;
+                settled
+            }
+            None => {
+                let position = self.resolve(doubt.step.id, &resolution).await?;
+                self.after_restore(&input, outcome.as_ref()).await;
+                position
+            }
+        };
         Ok((resolution, position, report, safety))
     }
 }
 
-pub(super) fn in_doubt(key: &str, start: Position) -> Error {
+pub(crate) fn in_doubt(key: &str, start: Position) -> Error {
     Error::conflict("step_in_doubt", format!("step {key:?} (seq {}) is in doubt", start.seq))
         .hint("run `samite recover SESSION` first")
 }

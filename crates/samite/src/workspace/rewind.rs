@@ -2,7 +2,7 @@
 
 use super::restore::{RestoreInput, RestoreRequest, Restored, TOOL, in_doubt};
 use super::{RecordedTree, WorkspaceInfo};
-use crate::branch::{ForkOptions, ForkReport};
+use crate::branch::{First, ForkOptions, ForkReport};
 use crate::client::Client;
 use crate::payload::{ForkReason, StepStarted};
 use crate::views::{OpenStep, register};
@@ -37,7 +37,7 @@ impl Client {
         let back = self.way_back(session, current, &options, request).await?;
         let step = back.as_ref().map(|back| back.input.step()).transpose()?;
         let options = ForkOptions { reason: ForkReason::Rewind, ..options };
-        let report = self.fork_and_begin(session, options, step.as_ref()).await?;
+        let report = self.fork_and_begin(session, options, First { step: step.as_ref(), event: None }).await?;
         let Some(back) = back else { return Ok((report, None)) };
         samite_host::kill_point("rewind.forked");
         let short = writer.id.is_none();

@@ -1,6 +1,6 @@
 //! `samite session tree`.
 
-use crate::printer::words::count;
+use crate::printer::words::{count, short_id};
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
 use crate::shape::{BranchShape, SessionShape, branches};
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Draw the tree of a session's branches
 ///
 /// Each branch stands under the one that it left, with the seq where it left it, its own last seq, how long its
-/// workspace trees are kept, and how many of its steps have no outcome. The current branch is marked with ●.
+/// workspace trees are kept, what was merged into it (the merge's second parent), and how many of its steps have no outcome. The current branch is marked with ●.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -61,6 +61,12 @@ impl Drawn {
         let mut facts = vec![own, branch.lifetime()];
         if branch.reason() == "rewind" {
             facts.push("rewind".to_owned());
+        }
+        for merged in &branch.merged {
+            facts.push(format!("{} merged {} at {}", merged.seq, merged.from.short(), merged.from.seq));
+        }
+        if let Some(merging) = &branch.merging {
+            facts.push(format!("a merge of {} is open", short_id(merging)));
         }
         let facts = format!("  {}", facts.join(" · "));
         let open = match branch.open_steps {

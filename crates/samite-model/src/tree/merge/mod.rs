@@ -95,6 +95,16 @@ pub struct Conflict {
 }
 
 impl Conflict {
+    /// What a side has there.
+    pub const fn entry(&self, side: Side) -> Option<&Entry> {
+        let [base, ours, theirs] = &self.entries;
+        match side {
+            Side::Base => base.as_ref(),
+            Side::Ours => ours.as_ref(),
+            Side::Theirs => theirs.as_ref(),
+        }
+    }
+
     /// Where content that somebody makes goes; none where only a side as it is can be taken.
     pub fn target(&self) -> Option<&TreePath> {
         let moved_twice = self.kind == ConflictKind::Rename && self.from.as_ref() == Some(&self.path);
