@@ -25,6 +25,7 @@ mod hold;
 mod hooks;
 mod http;
 mod mcp;
+mod merge;
 mod once;
 mod outside;
 mod place;

@@ -7,6 +7,7 @@ use crate::close::Close;
 use crate::gc::Collect;
 use crate::hold::{Cut, has_points};
 use crate::hooks::Hook;
+use crate::merge::Merging;
 use crate::once::Once;
 use crate::outside::{Declared, On, World};
 use crate::place::{Place, WriterIs};
@@ -45,6 +46,8 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     all.extend(appends.map(|append| Arc::new(append) as Arc<dyn Scenario>));
     let kinds = [Kind::Checkpoint, Kind::Restore, Kind::RecoverRestore, Kind::Rewind, Kind::Fork];
     all.extend(kinds.map(|kind| Arc::new(OnTrees(kind)) as Arc<dyn Scenario>));
+    let merges = [Merging::Clean, Merging::LayOut, Merging::Continue, Merging::Abort];
+    all.extend(merges.map(|merge| Arc::new(merge) as Arc<dyn Scenario>));
     all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
     all.push(Arc::new(Rebuild));
     all.extend(Hook::ALL.map(|hook| Arc::new(hook) as Arc<dyn Scenario>));

@@ -234,6 +234,7 @@ fn run_all(page: &Page, place: &Place) {
     run(&["session", "list"]);
     run(&["session", "tree", &id]);
     run(&["status"]);
+    merges(page, place);
     let gone = text(&run(&["fork", &other]), "/id");
     run(&["branch", "delete", &format!("{other}:{gone}"), "--dry-run"]);
     run(&["branch", "delete", &format!("{other}:{gone}"), "--yes"]);
@@ -290,6 +291,49 @@ fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {
     assert_eq!(did.status, 7, "{did:?}");
     page.answered(&deliver, &did.out);
     fs::remove_file(place.path().join("second").join(std::ffi::OsStr::from_bytes(b"\xff.txt"))).unwrap();
+}
+
+/// Two branches that worked in directories of their own, and their merges.
+fn merges(page: &Page, place: &Place) {
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    let write = |name: &str, content: &[u8]| fs::write(place.path().join(name), content).unwrap();
+    let id = text(&run(&["session", "new"]), "/id");
+    fs::create_dir(place.path().join("ours")).unwrap();
+    write("ours/a", b"one\n");
+    write("ours/moved", b"moved\n");
+    run(&["workspace", "attach", &id, "ours"]);
+    run(&["checkpoint", &id, "--no-environment"]);
+    run(&["append", &id, "--text", "asked"]);
+    let last = run(&["append", &id, "--text", "again"])["seq"].as_u64().unwrap();
+    let fork = text(&run(&["fork", &id, "--into", "theirs"]), "/id");
+    let fork = format!("{id}:{fork}");
+    write("words", b"another question");
+    run(&["fork", &format!("{id}@{last}"), "--edit", "words"]);
+    for branch in [&id, &fork] {
+        let push = ["--effect", "keyed:1h", "--touches", "https://example.com/x"];
+        let step = ["step", "run", branch, "--key", "push", "--tool", "push"];
+        run(&[&step[..], &push[..], &["--", "true"][..]].concat());
+        run(&["step", "run", branch, "--key", "any", "--tool", "any", "--", "true"]);
+    }
+    run(&["diverge", &id, &fork]);
+    write("ours/a", b"ours\n");
+    fs::rename(place.path().join("ours/moved"), place.path().join("ours/new")).unwrap();
+    write("theirs/a", b"theirs\n");
+    write("theirs/moved", b"moved and edited\n");
+    run(&["checkpoint", &fork, "--no-environment"]);
+    run(&["merge", &fork, "--plan", "--take", "a=ours"]);
+    let open = |arguments: &[&str]| {
+        let did = place.json(arguments);
+        assert_eq!(did.status, 4, "{did:?}");
+        page.answered(arguments, &did.out);
+    };
+    open(&["merge", &fork]);
+    run(&["session", "tree", &id]);
+    run(&["merge", "--abort", &id]);
+    open(&["merge", &fork, "--layout", "layout"]);
+    run(&["merge", "--continue", &id, "--auto", "--take", "a=theirs"]);
+    run(&["session", "tree", &id]);
+    run(&["merge", &fork]);
 }
 
 /// Steps that were cut off, found, settled and given up.

@@ -21,6 +21,7 @@ mod histories;
 mod imports;
 mod limits;
 mod long;
+mod merges;
 mod mount;
 mod outside;
 mod place;
