@@ -43,7 +43,7 @@ impl Core {
 
 impl Client {
     /// How the branches of a session left each other and came back together.
-    pub(super) async fn history(&self, session: SessionId) -> Result<History> {
+    pub(super) async fn merge_history(&self, session: SessionId) -> Result<History> {
         let mut lines = Vec::new();
         for state in self.core.0.ledger.journals(branches_of(session)).await? {
             let mut line = Line { parent: state.parent, merges: Vec::new() };

@@ -121,7 +121,7 @@ impl Writer {
         let ours = self.checkpoint(options).await?;
         let store = self.core().blocks();
         let tree = Tree::new(&store, self.client.subject.pseudonym, ours.root);
-        let listed = Ours { at: ours.position, listing: tree.listing()?, rules: tree.root()?.rules };
+        let listed = Ours { at: ours.position, listing: tree.listing()?, rules: tree.root()?.rules, directory: None };
         let theirs = (branches.theirs.position, branches.theirs.tree.root);
         let sides = self.client.work_out(&branches.history, listed, theirs).await?;
         Ok((ours.position, ours.root, sides))

@@ -61,7 +61,7 @@ impl Client {
         }
         let workspace = self.workspace_of_branch(session, into).await?.ok_or_else(|| no_workspace(into))?;
         let theirs = self.checkpoint_at(self.head(session, from).await?).await?;
-        let history = self.history(session).await?;
+        let history = self.merge_history(session).await?;
         let up_to_date = history.comes_before(theirs.position, self.head(session, into).await?);
         let mut unrecorded = 0;
         if self.workspace_of_branch(session, from).await?.is_some() {
@@ -99,7 +99,8 @@ impl Client {
             Some(last) => Tree::new(&store, owner, last.tree.root).root().map(|root| root.rules).unwrap_or_default(),
             None => Vec::new(),
         };
-        let ours = Ours { at, listing: scanned.listing(), rules };
+        let directory = Some(branches.workspace.directory.clone());
+        let ours = Ours { at, listing: scanned.listing(), rules, directory };
         let theirs = (branches.theirs.position, branches.theirs.tree.root);
         let sides = self.work_out(&branches.history, ours, theirs).await?;
         let decided = decide(&sides, request, &Decisions::default())?;

@@ -1,12 +1,17 @@
 //! The three trees of a merge, and what comes of them.
 
 use crate::client::Client;
+use samite_host::files;
 use samite_model::history::History;
 use samite_model::text::{LIMIT, merge_text};
 use samite_model::tree::{Conflict, ConflictKind, Content, Listing, Merge, MergeOptions, RuleFile, Side, merge};
 use samite_model::{BlockId, Position, Result};
 use samite_workspace::{Tree, exclusion};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 /// A merge that was worked out.
 pub(super) struct Sides {
@@ -26,6 +31,8 @@ pub(super) struct Ours {
     pub(super) at: Position,
     pub(super) listing: Listing,
     pub(super) rules: Vec<RuleFile>,
+    /// Where its files are, when they were only looked at and are in no tree yet.
+    pub(super) directory: Option<PathBuf>,
 }
 
 impl Sides {
@@ -57,7 +64,7 @@ impl Client {
         let merge = merge(&base, &ours.listing, &theirs, &options);
         let mut texts = BTreeMap::new();
         for (place, conflict) in merge.conflicts.iter().enumerate() {
-            if let Some(text) = proposed_text(&tree, conflict)? {
+            if let Some(text) = proposed_text(&tree, conflict, ours.directory.as_deref())? {
                 texts.insert(place, text);
             }
         }
@@ -66,7 +73,7 @@ impl Client {
 }
 
 /// The edits of both sides together, of a text where they do not overlap.
-fn proposed_text(tree: &Tree<'_>, conflict: &Conflict) -> Result<Option<Vec<u8>>> {
+fn proposed_text(tree: &Tree<'_>, conflict: &Conflict, directory: Option<&Path>) -> Result<Option<Vec<u8>>> {
     if conflict.kind != ConflictKind::Edited || conflict.metadata.is_none() {
         return Ok(None);
     }
@@ -78,7 +85,17 @@ fn proposed_text(tree: &Tree<'_>, conflict: &Conflict) -> Result<Option<Vec<u8>>
         if *size > LIMIT {
             return Ok(None);
         }
-        texts.push(tree.bytes(body)?);
+        match directory.filter(|_| side == Side::Ours) {
+            Some(directory) => {
+                let path = directory.join(OsStr::from_bytes(conflict.path.as_bytes()));
+                // What changed since it was looked at is in no plan.
+                let Ok(reader) = files::open_reader(&path) else { return Ok(None) };
+                let mut text = Vec::new();
+                let read = reader.take(LIMIT + 1).read_to_end(&mut text);
+                texts.push(read.map(|_| text).map_err(|error| files::io_error("read", &path, error))?);
+            }
+            None => texts.push(tree.bytes(body)?),
+        }
     }
     let [base, ours, theirs] = texts.as_slice() else { return Ok(None) };
     Ok(merge_text(base, ours, theirs))

@@ -4,7 +4,7 @@ use crate::place::Place;
 use crate::support::{assert_verifies, attached, event, run, shared, take, take_of};
 use samite::merge::{MergeReport, MergeRequest, MergeState};
 use samite::payload::Merged;
-use samite::{Client, CollectOptions, ForkOptions, WriterOptions};
+use samite::{Client, ForkOptions, WriterOptions};
 use samite_model::settings::Branching;
 use samite_model::tree::ConflictKind;
 use samite_model::{BranchId, EntryKind, Result, SessionId};
@@ -307,7 +307,7 @@ fn collection_takes_nothing_that_a_merge_needs() {
         assert_eq!(open.state, MergeState::Open);
         // The merged branch is given up while its merge is open.
         two.client.set_lifetime(two.session, two.fork, Some(0)).await.unwrap();
-        let collect = || two.client.collect_with(&CollectOptions::default());
+        let collect = || two.client.collect();
         collect().await.unwrap();
         let take = vec![("a".to_owned(), "theirs".parse().unwrap())];
         let done = two.go_on(&MergeRequest { take, ..MergeRequest::default() }).await.unwrap();
