@@ -141,6 +141,7 @@ pub fn list(path: &Path) -> Result<Vec<OsString>> {
 ///
 /// # Errors
 /// As [`read`].
+#[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |source| io_error("write", path, source);
     let mut options = OpenOptions::new();
@@ -156,6 +157,7 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// As [`read`].
+#[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
 pub fn remove_tree(path: &Path) -> Result<()> {
     match std::fs::remove_dir_all(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path, source)),

@@ -71,8 +71,9 @@ mod tests {
     }
 
     type Place = (u8, u64);
+    type Row<'a> = (u8, Option<Place>, &'a [(u64, Place)]);
 
-    fn history(lines: &[(u8, Option<Place>, &[(u64, Place)])]) -> History {
+    fn history(lines: &[Row<'_>]) -> History {
         let position = |(journal, seq): (u8, u64)| at(journal, seq);
         lines
             .iter()

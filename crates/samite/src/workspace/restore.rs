@@ -326,22 +326,19 @@ impl Writer {
             evidence: None,
             note: None,
         };
-        let position = match input.merge {
-            Some(merge) => {
-                let draft = self.merged_draft(merge, &report).await?;
-                let record = async |tree: Option<&Taken>| {
-                    let more = Beside { tree, also: Some(&draft), ..Beside::default() };
-                    self.resolve_beside(doubt.step.id, &resolution, more).await
-                };
-                let settled = self.with_tree(AFTER_MERGE.to_owned(), Some(input.target), record).await?.0;
-                self.clear_layout(merge).await;
-                settled
-            }
-            None => {
-                let position = self.resolve(doubt.step.id, &resolution).await?;
-                self.after_restore(&input, outcome.as_ref()).await;
-                position
-            }
+        let position = if let Some(merge) = input.merge {
+            let draft = self.merged_draft(merge, &report).await?;
+            let record = async |tree: Option<&Taken>| {
+                let more = Beside { tree, also: Some(&draft), ..Beside::default() };
+                self.resolve_beside(doubt.step.id, &resolution, more).await
+            };
+            let settled = self.with_tree(AFTER_MERGE.to_owned(), Some(input.target), record).await?.0;
+            self.clear_layout(merge).await;
+            settled
+        } else {
+            let position = self.resolve(doubt.step.id, &resolution).await?;
+            self.after_restore(&input, outcome.as_ref()).await;
+            position
         };
         Ok((resolution, position, report, safety))
     }
