@@ -134,7 +134,8 @@ impl Merging {
             // A merge that waits for decisions ends with the status of a conflict, and is no error.
             let code = if did.status == 0 || !did.out.is_empty() { String::new() } else { did.code() };
             match (did.status, code.as_str()) {
-                (0, _) | (4, "") => {}
+                // It is done, waits for decisions, or had ended.
+                (0, _) | (4, "") | (3, "no_open_merge") => {}
                 (4, "step_in_doubt") => {
                     recover(place, session, asks, || true);
                     calls.push(call);
@@ -145,8 +146,6 @@ impl Merging {
                         place.json(go_on_of(session).iter().map(String::as_str).collect::<Vec<_>>().as_slice());
                     }
                 }
-                // It had ended.
-                (3, "no_open_merge") => {}
                 _ => panic!("{call:?}: {did:?}"),
             }
         }
