@@ -24,6 +24,7 @@ Examples:
   samite merge 3f2a:9c --into 7d --take notes.md=theirs
   samite merge --continue 3f2a --take src/main.rs=1.proposed
   samite merge --abort 3f2a")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct Merge {
     /// The branch to merge: SESSION:BRANCH; with --continue or --abort, where it is merged into
     branch: Reference,
