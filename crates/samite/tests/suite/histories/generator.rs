@@ -60,6 +60,8 @@ pub(super) enum Act {
     Use { line: usize, restore: bool },
     /// A restore begins and is cut off when so much of it (percent) was done; somebody edits, and it is recovered.
     HalfRestore { line: usize, to: usize, done: usize, edits: Vec<Edit> },
+    /// Two branches are brought together: proposals are taken or not, and what is left is decided by these choices.
+    Merge { line: usize, other: usize, automatic: bool, choices: usize },
     /// A branch that is not current is deleted, and perhaps what only it needed is collected.
     DeleteBranch { line: usize, collect: bool },
     /// What nothing needs is collected.
@@ -137,12 +139,16 @@ fn act(random: &mut Random, collects: bool) -> Act {
         63..73 => Act::Rewind { session: random.below(2), to: random.below(64), meanwhile: meanwhile(random) },
         73..79 => Act::Fork { session: random.below(2), at: random.below(64) },
         79..83 => Act::Use { line, restore: random.percent(70) },
-        83..88 => {
+        83..86 => {
             let edits = if random.percent(50) { edits(random, 2) } else { Vec::new() };
             Act::HalfRestore { line, to: random.below(64), done: random.below(101), edits }
         }
-        88.. if !collects => Act::Checkpoint { line },
-        88..96 => Act::DeleteBranch { line, collect: random.percent(60) },
+        86.. if !collects => Act::Checkpoint { line },
+        86..92 => {
+            let (automatic, choices) = (random.percent(60), random.below(1 << 16));
+            Act::Merge { line, other: random.below(32), automatic, choices }
+        }
+        92..98 => Act::DeleteBranch { line, collect: random.percent(60) },
         _ => Act::Collect,
     }
 }

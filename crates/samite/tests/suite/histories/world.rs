@@ -28,9 +28,10 @@ macro_rules! hold {
         }
     };
 }
+pub(super) use hold;
 
 /// Says what could not be done.
-trait Said<T> {
+pub(super) trait Said<T> {
     fn said(self, what: &str) -> Check<T>;
 }
 
@@ -87,19 +88,19 @@ struct Expected {
 pub(super) struct World<'a> {
     place: &'a Place,
     name: String,
-    client: Client,
+    pub(super) client: Client,
     blocks: Store,
     owner: Pseudonym,
-    sessions: Vec<SessionId>,
+    pub(super) sessions: Vec<SessionId>,
     current: Vec<usize>,
     lines: Vec<Line>,
-    directories: Vec<PathBuf>,
+    pub(super) directories: Vec<PathBuf>,
     /// What was recorded of each directory, in its order.
     log: Vec<Vec<Recorded>>,
     /// What each session knows each directory to hold.
     known: BTreeMap<(usize, usize), (BlockId, Tree)>,
     taken: Vec<Taken>,
-    shared: bool,
+    pub(super) shared: bool,
     acts: usize,
     /// How often what happened.
     pub(super) counts: BTreeMap<&'static str, usize>,
@@ -215,6 +216,7 @@ impl<'a> World<'a> {
             Act::Fork { session, at } => self.fork(*session, *at).await?,
             Act::Use { line, restore } => self.make_current(*line, *restore).await?,
             Act::HalfRestore { line, to, done, edits } => self.half_restore(*line, *to, *done, edits).await?,
+            Act::Merge { line, other, automatic, choices } => self.merge(*line, *other, *automatic, *choices).await?,
             Act::DeleteBranch { line, collect } => {
                 self.delete_branch(*line).await?;
                 if *collect {
@@ -234,7 +236,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn count(&mut self, what: &'static str) {
+    pub(super) fn count(&mut self, what: &'static str) {
         *self.counts.entry(what).or_default() += 1;
     }
 
@@ -245,7 +247,7 @@ impl<'a> World<'a> {
     }
 
     /// A line that works in a directory: its index, and the directory's.
-    fn working(&self, number: usize) -> Option<(usize, usize)> {
+    pub(super) fn working(&self, number: usize) -> Option<(usize, usize)> {
         let working: Vec<(usize, usize)> = self
             .lines
             .iter()
@@ -254,6 +256,42 @@ impl<'a> World<'a> {
             .filter_map(|(at, line)| line.directory.map(|directory| (at, directory)))
             .collect();
         (!working.is_empty()).then(|| working[number % working.len()])
+    }
+
+    /// The session and the branch of a line.
+    pub(super) fn line(&self, line: usize) -> (usize, BranchId) {
+        let Line { session, branch, .. } = self.lines[line];
+        (session, branch)
+    }
+
+    /// Another branch of the same session.
+    pub(super) fn other_line(&self, line: usize, number: usize) -> Option<BranchId> {
+        let session = self.lines[line].session;
+        let all: Vec<&Line> = self
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(at, other)| *at != line && other.session == session && !other.deleted)
+            .map(|(_, other)| other)
+            .collect();
+        (!all.is_empty()).then(|| all[number % all.len()].branch)
+    }
+
+    /// Notes the last tree of a line, which may lie just before the outcome of what made it, and what is known then.
+    pub(super) async fn note_last(
+        &mut self,
+        line: usize,
+        directory: usize,
+        listing: &Listing,
+        known: Option<(BlockId, Tree)>,
+    ) -> Check {
+        let (session, branch) = self.line(line);
+        let head = self.client.head(self.sessions[session], branch).await.said("head")?;
+        let last = self.client.tree_at(head).await.said("last tree")?.ok_or("no tree")?;
+        self.note(session, directory, head, last.tree.root, listing);
+        let known = known.unwrap_or_else(|| (last.tree.root, recorded(&tree(listing))));
+        self.known.insert((session, directory), known);
+        Ok(())
     }
 
     /// A checkpoint of a session that can be gone back to.
@@ -741,7 +779,7 @@ impl<'a> World<'a> {
     }
 
     /// What a tree makes of an empty directory.
-    fn materialised(&self, root: BlockId) -> Check<Listing> {
+    pub(super) fn materialised(&self, root: BlockId) -> Check<Listing> {
         let directory = self.place.path(&format!("{}-checkpoint", self.name));
         let options = RestoreOptions::new([7; 16], self.owner, None, root);
         let report = materialise(&self.blocks, &directory, &options).said("materialise")?;
