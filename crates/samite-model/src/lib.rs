@@ -3,6 +3,7 @@
 //! Everything above this floor agrees on these types; the bytes they are stored as are in docs/formats.md.
 
 pub mod artifact;
+pub mod cadence;
 pub mod closing;
 pub mod envelope;
 mod error;
@@ -19,6 +20,7 @@ pub mod recovery;
 pub mod settings;
 pub mod step;
 pub mod text;
+pub mod thinning;
 pub mod tree;
 
 pub use error::{Error, ErrorKind, Result};

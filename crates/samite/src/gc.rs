@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::core::Core;
 use crate::payload::StepStarted;
 use crate::views::{OpenStep, Projection, register, row};
+use crate::workspace::{BytesByTree, gone_on_from};
 use samite_keys::Body;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
 use samite_model::{
@@ -23,8 +24,10 @@ pub struct Reclaimable {
     pub session: SessionId,
     /// The branch.
     pub branch: BranchId,
-    /// Whether it was deleted; otherwise its time is over.
+    /// Whether it was deleted.
     pub deleted: bool,
+    /// Whether it is retained, and its checkpoints were thinned out; otherwise its time is over.
+    pub thinned: bool,
     /// How many of its trees would go.
     pub trees: usize,
     /// How many bytes would go with them, and with large payloads of a branch that was deleted.
@@ -65,6 +68,8 @@ struct Roots {
     decided: Vec<(JournalId, u64)>,
     /// The branches that were deleted.
     deleted: HashSet<BranchId>,
+    /// The branches whose trees are kept, but for those that were thinned out.
+    retained: HashSet<BranchId>,
     heads: Vec<(JournalId, Link)>,
 }
 
@@ -80,7 +85,7 @@ impl Client {
     /// # Errors
     /// `corrupt` naming the block when something that is kept is missing or damaged.
     pub async fn plan_collection(&self) -> Result<CollectionPlan> {
-        let roots = self.roots().await?;
+        let roots = self.roots(&HashSet::new()).await?;
         let mut drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
         drop.extend(roots.expired.iter().map(|expired| expired.root.clone()));
         let mut preview = preview(&self.core.blocks(), &roots.keep, &drop)?;
@@ -94,8 +99,9 @@ impl Client {
                 continue;
             }
             let place = *places.entry(*branch).or_insert_with(|| {
-                let deleted = roots.deleted.contains(branch);
-                plan.branches.push(Reclaimable { session: *session, branch: *branch, deleted, trees: 0, bytes: 0 });
+                let (deleted, thinned) = (roots.deleted.contains(branch), roots.retained.contains(branch));
+                let (session, branch) = (*session, *branch);
+                plan.branches.push(Reclaimable { session, branch, deleted, thinned, trees: 0, bytes: 0 });
                 plan.branches.len() - 1
             });
             if let Some(reclaimable) = plan.branches.get_mut(place) {
@@ -132,7 +138,7 @@ impl Client {
                 Err(error) if error.code() == "pin_live" => continue,
                 other => other?,
             };
-            let roots = self.roots().await?;
+            let roots = self.roots(&HashSet::new()).await?;
             match self.note_collected(&roots).await {
                 Ok(false) => {}
                 // That moved a head, or somebody decided about an artifact: what is retained is looked at once more.
@@ -187,17 +193,32 @@ impl Client {
         Ok(!going.is_empty() || !expired.is_empty())
     }
 
-    /// What keeps blocks: the trees along the ancestry of each branch that is retained, and all large payloads.
-    async fn roots(&self) -> Result<Roots> {
+    /// How many bytes a collection would take with each tree if these checkpoints were thinned out as well.
+    pub(crate) async fn bytes_without(&self, thinned: &HashSet<Position>) -> Result<BytesByTree> {
+        let roots = self.roots(thinned).await?;
+        let drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
+        let preview = preview(&self.core.blocks(), &roots.keep, &drop)?;
+        let mut bytes = BytesByTree::new();
+        for ((_, branch, root), size) in roots.drop.iter().zip(preview.by_root) {
+            *bytes.entry((*branch, root.block)).or_default() += size;
+        }
+        Ok(bytes)
+    }
+
+    /// What keeps blocks: the trees along the ancestry of each branch that is retained, but for those that were thinned out
+    /// and these, and all large payloads.
+    async fn roots(&self, thinned: &HashSet<Position>) -> Result<Roots> {
         let core = &self.core;
         let now = core.now();
         let states = core.0.ledger.journals(JournalFilter::default()).await?;
         let deleted =
             states.iter().filter(|state| state.status == JournalStatus::Deleted).map(|state| state.id).collect();
         let mut roots = Roots { deleted, ..Roots::default() };
+        let mut thinned = thinned.clone();
         let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
             lifetimes.extend(core.lifetimes(control).await?);
+            thinned.extend(core.thinned(control).await?.positions);
         }
         let Gone { trees: collected, artifacts: gone } = core.collected().await?;
         self.artifact_roots(&states, &gone, &mut roots).await?;
@@ -207,8 +228,12 @@ impl Client {
             let retained = state.status == JournalStatus::Open
                 && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
             if retained {
-                for (position, root) in self.trees(state).await? {
-                    if kept.insert(position) {
+                roots.retained.insert(state.id);
+                let trees = self.trees(state).await?;
+                // What was thinned out may have come to be needed since: somebody forked there.
+                let needed = gone_on_from(state, &trees);
+                for (position, root) in trees {
+                    if (!thinned.contains(&position) || needed.contains(&position)) && kept.insert(position) {
                         roots.keep.push(tree_root(state, root));
                     }
                 }
@@ -303,7 +328,7 @@ impl Client {
     }
 
     /// The trees that steps without an outcome recorded at their start, those that a fork inherited too.
-    async fn trees_of_open_steps(&self, state: &JournalState) -> Result<Vec<BlockId>> {
+    pub(crate) async fn trees_of_open_steps(&self, state: &JournalState) -> Result<Vec<BlockId>> {
         // Registers count their changes: where there was none, nothing is open.
         if state.registers == 0 {
             return Ok(Vec::new());

@@ -12,6 +12,7 @@ pub use event::{Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};
+use samite_model::thinning::Rule;
 use samite_model::{BlockId, BranchId, EntryId, FamilyId, Position, Principal, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -122,6 +123,42 @@ pub struct BranchDeleted {
     /// The blocks of the large payloads that go with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub payloads: Vec<BlockId>,
+}
+
+/// `checkpoints_thinned`, in the control journal: before a collection takes their trees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointsThinned {
+    /// The branch.
+    pub branch: BranchId,
+    /// The checkpoints; several entries share a long list.
+    pub trees: Vec<ThinnedTree>,
+    /// How many bytes were to go with them; of several entries the first has it all.
+    pub bytes: u64,
+    /// By which rule.
+    pub rule: Rule,
+}
+
+/// A checkpoint that was thinned out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThinnedTree {
+    /// Its seq on the branch.
+    pub seq: u64,
+    /// Its tree.
+    pub root: BlockId,
+}
+
+/// `turn_ended`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnEnded {
+    /// The caller's id for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe: Option<String>,
+    /// The workspace's tree, which the entry before records; none where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<BlockId>,
+    /// Why there is no tree although there is a workspace: `overhead`, `failed`, or an error's code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_tree: Option<String>,
 }
 
 /// `step_started`. The input is borrowed where it is only written.

@@ -129,6 +129,7 @@ impl Core {
             K::MERGE_STARTED => views::merge_started(&entry.json()?),
             K::MERGED => views::merged(&entry.json()?),
             K::MERGE_ABORTED => views::merge_aborted(),
+            K::TURN_ENDED => views::turn_ended(&family, &entry.json()?)?,
             // On a branch it says which directory; the register is the session's.
             K::WORKSPACE_ATTACHED if journal.kind == JournalKind::SessionControl => {
                 views::workspace_attached(&entry.json()?)

@@ -4,12 +4,10 @@ use crate::artifact::ArtifactsStatus;
 use crate::branch::{Branch, Lifetime};
 use crate::client::Client;
 use crate::embedded::Embedded;
-use crate::log::{ReadOptions, Reader};
-use crate::payload::TreeRecorded;
 use crate::session::SessionInfo;
-use crate::workspace::{Receipt, WorkspaceInfo};
+use crate::workspace::{BranchCheckpoints, Receipt, SessionCheckpoints, WorkspaceInfo};
 use samite_ledger::{BlockIndex, Statistics};
-use samite_model::{EntryKind, Error, Position, Result};
+use samite_model::{Error, Result};
 
 /// What a store holds.
 #[derive(Debug)]
@@ -35,6 +33,8 @@ pub struct SessionStatus {
     pub session: SessionInfo,
     /// Its branches with what they cost.
     pub branches: Vec<BranchStatus>,
+    /// What its checkpoints cost, and what was at risk between them.
+    pub checkpoints: SessionCheckpoints,
 }
 
 /// What a branch holds and costs.
@@ -50,6 +50,8 @@ pub struct BranchStatus {
     pub tree_bytes: u64,
     /// The receipt of its workspace, while that is closed.
     pub closed: Option<Receipt>,
+    /// What its own checkpoints cost; none where it was deleted.
+    pub checkpoints: Option<BranchCheckpoints>,
 }
 
 impl BranchStatus {
@@ -98,13 +100,15 @@ impl Embedded {
     async fn session_status(&self, client: &Client, session: SessionInfo) -> Result<SessionStatus> {
         let name = session.id;
         let read = async {
+            let checkpoints = client.session_checkpoints(session.id).await?;
             let mut branches = Vec::new();
             let workspaces = client.workspaces(session.id).await?;
             for branch in client.branches(session.id).await? {
                 let workspace = workspaces.iter().find(|workspace| workspace.branch == branch.id);
-                branches.push(self.branch_status(client, branch, workspace).await?);
+                let own = checkpoints.branches.iter().find(|own| own.branch == branch.id);
+                branches.push(self.branch_status(client, branch, own.cloned(), workspace).await?);
             }
-            Ok(SessionStatus { session, branches })
+            Ok(SessionStatus { session, branches, checkpoints })
         };
         read.await.map_err(|error: Error| error.context(format!("session {name}")))
     }
@@ -113,23 +117,17 @@ impl Embedded {
         &self,
         client: &Client,
         branch: Branch,
+        checkpoints: Option<BranchCheckpoints>,
         workspace: Option<&WorkspaceInfo>,
     ) -> Result<BranchStatus> {
         let fork = branch.forked_at.map_or(0, |at| at.seq);
         let size = self.ledger().journal_size(branch.id, fork).await?;
-        let mut tree_bytes = 0;
-        if branch.head > fork {
-            let options = ReadOptions { from: fork + 1, kinds: vec![EntryKind::TREE], ..ReadOptions::default() };
-            let head = Position { journal: branch.id, seq: branch.head };
-            for entry in Reader::new(client.core.clone(), head, options).await?.all().await? {
-                let tree: TreeRecorded = entry.json()?;
-                tree_bytes += tree.report.get("new_bytes").and_then(serde_json::Value::as_u64).unwrap_or(0);
-            }
-        }
+        let tree_bytes = checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.bytes);
         let closed = match workspace {
             Some(workspace) => client.receipt_on(&client.core.journal(branch.id).await?, workspace.id).await?,
             None => None,
         };
-        Ok(BranchStatus { entries: size.entries, log_bytes: size.bytes, tree_bytes, closed, branch })
+        let (entries, log_bytes) = (size.entries, size.bytes);
+        Ok(BranchStatus { branch, entries, log_bytes, tree_bytes, closed, checkpoints })
     }
 }

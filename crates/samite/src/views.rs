@@ -3,11 +3,12 @@
 
 use crate::payload::{
     BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, MergeStarted, Merged, SessionCreated, SessionKeyed,
-    StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
+    StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached,
+    WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
-use samite_model::{BlockId, EntryId, Error, JournalId, Position, Pseudonym, Result};
+use samite_model::{BlockId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -390,6 +391,14 @@ pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
 /// A closed workspace (on the branch that closed it).
 pub(crate) fn workspace_closed(closed: &WorkspaceClosed) -> Projection {
     Projection::default().row(row::CLOSED, *closed.workspace.as_bytes(), Vec::new())
+}
+
+/// A turn that ended is found by its dedupe id, as events are.
+pub(crate) fn turn_ended(hash: &dyn IndexHash, ended: &TurnEnded) -> Result<Projection> {
+    let Some(id) = &ended.dedupe else { return Ok(Projection::default()) };
+    let code = EntryKind::TURN_ENDED.code().to_be_bytes();
+    let row = dedupe(hash.hash("dedupe", &[id.as_bytes()])?, hash.hash("submitted", &[&code])?);
+    Ok(Projection { rows: vec![row], registers: Vec::new() })
 }
 
 /// A workspace in use by a branch (control journal).

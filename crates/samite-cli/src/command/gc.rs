@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Reclaim what no retained branch needs: shows what goes, branch by branch, then does it
 ///
 /// Workspace trees go once their branch is not current and its time is over, or it was deleted, and then its large
-/// payloads go too; logs of branches that were not deleted stay. Artifacts go with their inputs once their own time is over:
+/// payloads go too; so do checkpoints that were thinned out. Logs of branches that were not deleted stay. Artifacts go with their inputs once their own time is over:
 /// not before, whatever becomes of their session, and never without a policy. Writers at work are not disturbed. A
 /// collection that took something is recorded.
 #[derive(Debug, Args)]
@@ -41,6 +41,7 @@ struct Reclaimable {
     session: String,
     branch: String,
     deleted: bool,
+    thinned: bool,
     trees: usize,
     bytes: u64,
 }
@@ -78,6 +79,7 @@ impl Plan {
                     session: branch.session.to_string(),
                     branch: branch.branch.to_string(),
                     deleted: branch.deleted,
+                    thinned: branch.thinned,
                     trees: branch.trees,
                     bytes: branch.bytes,
                 })
@@ -132,7 +134,11 @@ impl Plan {
             ("BYTES", Column::Right),
         ]);
         for branch in &self.branches {
-            let why = if branch.deleted { "deleted" } else { "its time is over" };
+            let why = match (branch.deleted, branch.thinned) {
+                (true, _) => "deleted",
+                (false, true) => "thinned out",
+                (false, false) => "its time is over",
+            };
             table.row([
                 short_id(&branch.session),
                 short_id(&branch.branch),

@@ -22,6 +22,7 @@ mod rewind;
 mod session;
 mod status;
 mod step;
+mod turn;
 mod verify;
 mod workspace;
 
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Read(read::Read),
     #[command(subcommand)]
     Step(step::Step),
+    #[command(subcommand)]
+    Turn(turn::Turn),
     Recover(recover::Recover),
     Checkpoint(checkpoint::Checkpoint),
     Fork(fork::Fork),
@@ -79,6 +82,7 @@ impl Command {
             Self::Append(command) => command.run(surface).await,
             Self::Read(command) => command.run(surface).await,
             Self::Step(command) => command.run(surface).await,
+            Self::Turn(command) => command.run(surface).await,
             Self::Recover(command) => command.run(surface).await,
             Self::Checkpoint(command) => command.run(surface).await,
             Self::Fork(command) => command.run(surface).await,

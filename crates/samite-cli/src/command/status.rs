@@ -2,7 +2,7 @@
 
 use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
-use crate::shape::{BranchShape, ErrorShape, PositionShape, SessionShape};
+use crate::shape::{BranchCheckpointsShape, BranchShape, CheckpointsShape, ErrorShape, PositionShape, SessionShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
@@ -11,7 +11,7 @@ use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// Show what the store holds, where its master key is, and what each branch that is not current costs
+/// Show what the store holds, where its master key is, and what checkpoints and branches that are not current cost
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -70,6 +70,7 @@ struct Session {
     #[serde(flatten)]
     shape: SessionShape,
     branches: Vec<Branch>,
+    checkpoints: CheckpointsShape,
 }
 
 #[derive(Serialize)]
@@ -81,6 +82,8 @@ struct Branch {
     tree_bytes: u64,
     /// The receipt of its workspace, while that is closed.
     closed: Option<PositionShape>,
+    #[serde(flatten)]
+    checkpoints: BranchCheckpointsShape,
 }
 
 impl Session {
@@ -96,8 +99,10 @@ impl Session {
                     log_bytes: branch.log_bytes,
                     tree_bytes: branch.tree_bytes,
                     closed: branch.closed.as_ref().map(|receipt| receipt.position.into()),
+                    checkpoints: branch.checkpoints.as_ref().map(BranchCheckpointsShape::new).unwrap_or_default(),
                 })
                 .collect(),
+            checkpoints: CheckpointsShape::new(&status.checkpoints, status.session.current),
         }
     }
 }
@@ -124,6 +129,7 @@ impl Answer for Held {
         if closed > 0 {
             page.line(format!("{} closed, with everything in it durable", count(closed, "workspace")));
         }
+        self.show_checkpoints(page);
         let aside: Vec<_> =
             self.branches().filter(|(_, branch)| !branch.shape.current && !branch.shape.deleted).collect();
         if aside.is_empty() {
@@ -156,6 +162,41 @@ impl Answer for Held {
 }
 
 impl Held {
+    /// What checkpoints cost, session by session, and what was at risk between them.
+    fn show_checkpoints(&self, page: &mut Page) {
+        let mut table = Table::new(&[
+            ("SESSION", Column::Left),
+            ("NAME", Column::Flexible),
+            ("CHECKPOINTS", Column::Right),
+            ("HOLD", Column::Right),
+            ("TOOK", Column::Right),
+            ("WORST LOSS", Column::Right),
+            ("SINCE LAST", Column::Right),
+        ]);
+        let with: Vec<_> = self.sessions.iter().filter(|session| session.checkpoints.count > 0).collect();
+        if with.is_empty() {
+            return;
+        }
+        page.gap();
+        page.line("checkpoints, and the work that a loss would have cost at worst:");
+        for session in &with {
+            let checkpoints = &session.checkpoints;
+            table.row([
+                short_id(session.shape.id()),
+                session.shape.name().unwrap_or_default().to_owned(),
+                checkpoints.count.to_string(),
+                checkpoints.held(),
+                checkpoints.took(),
+                checkpoints.worst(),
+                checkpoints.unsaved(),
+            ]);
+        }
+        page.table(&table);
+        for session in &with {
+            session.checkpoints.show_full(&short_id(session.shape.id()), page);
+        }
+    }
+
     fn branches(&self) -> impl Iterator<Item = (&SessionShape, &Branch)> {
         self.sessions.iter().flat_map(|session| session.branches.iter().map(|branch| (&session.shape, branch)))
     }

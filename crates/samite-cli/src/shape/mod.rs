@@ -3,6 +3,7 @@
 mod artifact;
 mod assessment;
 mod branch;
+mod checkpoints;
 mod closed;
 mod entry;
 mod error;
@@ -19,6 +20,7 @@ mod workspace;
 pub(crate) use artifact::{ArtifactShape, LineageShape, ListedArtifact, artifact_table, command_words};
 pub(crate) use assessment::{AssessmentShape, SettlementShape};
 pub(crate) use branch::{BranchShape, branches};
+pub(crate) use checkpoints::{BranchCheckpointsShape, CheckpointsShape};
 pub(crate) use closed::ClosedShape;
 pub(crate) use entry::EntryShape;
 pub(crate) use error::ErrorShape;

@@ -5,6 +5,8 @@ use samite::Entry;
 use samite::payload::{
     ArtifactPublished, MergeAborted, MergeStarted, Merged, StepEnded, StepSeen, StepSettled, StepStarted,
     StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
+    ArtifactPublished, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded,
+    WorkspaceAttached, WorkspaceClosed,
 };
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Position};
@@ -92,6 +94,12 @@ impl Keys {
                 join(&[parent(merged.theirs), some(decided, "decided"), some(kept, "kept as found")])
             }
             EntryKind::MERGE_ABORTED => parent(entry.json::<MergeAborted>().ok()?.theirs),
+            EntryKind::TURN_ENDED => {
+                let ended: TurnEnded = entry.json().ok()?;
+                let why = ended.no_tree.map(|why| format!("no checkpoint: {}", short(&why)));
+                let id = ended.dedupe.as_deref().map(short).unwrap_or_default();
+                join(&["the turn has ended".to_owned(), id, why.unwrap_or_default()])
+            }
             EntryKind::WORKSPACE_ATTACHED => {
                 let attached: WorkspaceAttached = entry.json().ok()?;
                 format!("works in {}", attached.path)

@@ -138,9 +138,16 @@ impl SessionShape {
 
 impl Answer for SessionShape {
     fn show(&self, page: &mut Page) {
+        self.show_with(&[], page);
+    }
+}
+
+impl SessionShape {
+    /// Puts it on a page, with more facts at the end.
+    pub(crate) fn show_with(&self, more: &[(&str, String)], page: &mut Page) {
         let part = |name: &str| self.principal.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let [branching, authority, cadence, deliver] = self.settings.facts();
-        page.facts(&[
+        let mut facts = vec![
             ("session", self.id.clone()),
             ("name", self.name.clone().unwrap_or_default()),
             ("made", format!("{} by {} ({})", time(self.created_at), part("user"), part("agent"))),
@@ -166,7 +173,9 @@ impl Answer for SessionShape {
             authority,
             cadence,
             deliver,
-        ]);
+        ];
+        facts.extend(more.iter().map(|(name, fact)| (*name, fact.clone())));
+        page.facts(&facts);
     }
 }
 

@@ -18,6 +18,7 @@
 mod agent;
 mod append;
 mod artifact;
+mod cadence;
 mod cell;
 mod close;
 mod gc;

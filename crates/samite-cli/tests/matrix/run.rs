@@ -2,6 +2,7 @@
 
 use crate::append::Append;
 use crate::artifact::Artifact;
+use crate::cadence::OnCadence;
 use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
 use crate::close::Close;
 use crate::gc::Collect;
@@ -49,6 +50,7 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     let merges = [Merging::Clean, Merging::LayOut, Merging::Continue, Merging::Abort];
     all.extend(merges.map(|merge| Arc::new(merge) as Arc<dyn Scenario>));
     all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
+    all.extend(OnCadence::ALL.map(|on| Arc::new(on) as Arc<dyn Scenario>));
     all.push(Arc::new(Rebuild));
     all.extend(Hook::ALL.map(|hook| Arc::new(hook) as Arc<dyn Scenario>));
     all.extend(Artifact::ALL.map(|artifact| Arc::new(artifact) as Arc<dyn Scenario>));

@@ -107,6 +107,7 @@ fn a_signal_between_the_begin_and_the_commands_start_leaves_no_doubt() {
         retry: false,
         anyway: false,
         on_start: Some(interrupts),
+        on_checkpoint: None,
     };
     futures_lite::future::block_on(async {
         let client = store.client().await.unwrap();

@@ -11,6 +11,7 @@
 
 mod authority;
 mod bad_input;
+mod cadence;
 mod closing;
 mod deaths;
 mod documents;

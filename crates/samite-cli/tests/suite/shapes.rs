@@ -215,6 +215,10 @@ fn run_all(page: &Page, place: &Place) {
     run(&["workspace", "restore", &at, "--plan"]);
     run(&["workspace", "restore", &at]);
     run(&["checkpoint", &id]);
+    run(&["turn", "end", &id, "--dedupe", "turn"]);
+    run(&["turn", "end", &id, "--dedupe", "turn"]);
+    run(&["checkpoint", "list", &id]);
+    run(&["checkpoint", "thin", &id, "--all-for", "0s", "--hourly-for", "0s", "--dry-run"]);
     run(&["diff", &at, &id]);
     run(&["workspace", "log", &id, "a.txt"]);
     run(&["workspace", "cat", &at, "a.txt"]);
@@ -393,7 +397,7 @@ fn every_command_answers_as_the_page_says() {
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);
-    let groups = ["session", "step", "workspace", "branch", "artifact", "key", "import"];
+    let groups = ["session", "step", "turn", "workspace", "branch", "artifact", "key", "import"];
     let all: BTreeSet<String> =
         commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
     let listed: BTreeSet<String> = page.commands.keys().cloned().collect();

@@ -194,7 +194,8 @@ fn durations(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                if name == "duration_ns" && field.is_u64() {
+                let is_duration = ["duration_ns", "unsaved_ns", "worst_loss_ns", "exposed_ns"].contains(&name.as_str());
+                if is_duration && field.is_u64() {
                     *field = Value::from("<NANOSECONDS>");
                 } else {
                     durations(field);

@@ -13,6 +13,7 @@ use crate::step::{Begin, Completion, NewStep, StepHandle};
 use crate::views::{OpenStep, row};
 use crate::workspace::CheckpointOptions;
 use crate::writer::Writer;
+use samite_model::cadence::Cause;
 use samite_model::step::Effect;
 use samite_model::{EntryKind, ErrorKind, Observer, Result};
 use serde_json::{Map, Value, json};
@@ -55,7 +56,8 @@ impl Writer {
             return Ok(());
         }
         let label = Some("turn end".to_owned());
-        let options = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
+        let cause = Cause::TurnEnd;
+        let options = CheckpointOptions { label, no_environment: true, cause, ..CheckpointOptions::default() };
         self.checkpoint(options).await?;
         samite_host::kill_point("hook.turn_ended");
         Ok(())

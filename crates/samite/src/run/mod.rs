@@ -3,10 +3,12 @@
 mod interrupt;
 mod output;
 mod tool;
+mod watch;
 
 pub use interrupt::{Interrupt, Interrupted, OnStart};
 pub use output::{Captured, CommandOutput};
 pub use tool::tool_of;
+pub use watch::{Kept, OnCheckpoint};
 
 use crate::client::Client;
 use crate::payload::NotRun;
@@ -51,6 +53,8 @@ pub struct RunStep {
     pub anyway: bool,
     /// Is handed what interrupts the command, before its step begins.
     pub on_start: Option<OnStart>,
+    /// Is told of the checkpoints that the session's cadence took, or could not take, for it.
+    pub on_checkpoint: Option<OnCheckpoint>,
 }
 
 /// What came of it.
@@ -362,7 +366,9 @@ impl Writer {
         };
         samite_host::kill_point("step.after_go");
         signalled.running(stopper);
-        let mut finished = self.renewing(|| supervised.wait())?;
+        let to = run.on_checkpoint.as_ref();
+        let wait = || self.renewing(|| supervised.wait());
+        let mut finished = self.watched(handle, to, wait).await?;
         samite_host::kill_point("step.before_outcome");
         // A command that ended well all the same has done what it should.
         let signal =
@@ -393,17 +399,26 @@ impl Writer {
             return self.died(handle, completion, site).await.map_err(|error| unrecorded(handle, &how, error));
         }
         // Whoever goes back behind a step on files takes away what it made, whether or not a checkpoint followed.
-        let recorded = if step.tree.is_some() {
-            // Looking through a large directory takes its time.
-            let finish = || futures_lite::future::block_on(self.finish_with_tree(handle, &completion));
-            self.renewing(finish).map(|ended| ended.position)
-        } else {
-            self.finish(handle, &completion).await
-        };
-        let position = recorded.map_err(|error| unrecorded(handle, &how, error))?;
+        // Looking through a large directory takes its time.
+        let recorded = self.renewing(|| {
+            futures_lite::future::block_on(async {
+                if step.tree.is_some() {
+                    self.finish_with_tree(handle, &completion).await
+                } else {
+                    self.finish_in_cadence(handle, &completion).await
+                }
+            })
+        });
+        let ended_at = recorded.map_err(|error| unrecorded(handle, &how, error))?;
+        let position = ended_at.position;
         samite_host::kill_point("step.after_outcome");
         // It was about a doubt that there is none of; a file that stays does no harm.
         files::remove(&site.lives.join(life)).ok();
+        if let Some(taken) = ended_at.tree {
+            OnCheckpoint::tell(to, Kept::Taken(Box::new(taken)));
+        } else if let Some(error) = ended_at.failed {
+            OnCheckpoint::tell(to, Kept::Failed(error));
+        }
         let outcome = ended(completion, position);
         Ok(match signal {
             Some(signal) => {

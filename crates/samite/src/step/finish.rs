@@ -10,9 +10,11 @@ use crate::views::{self, OpenStep, row};
 use crate::workspace::Taken;
 use crate::writer::{STORED, Writer, is_collected};
 use samite_ledger::{Append, Commit, Guard};
+use samite_model::cadence::{Boundary, Cause, Decision};
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Error, ErrorKind, Position, Result};
 use serde_json::Value;
+use std::sync::Arc;
 
 const ROUNDS: usize = 16;
 
@@ -51,12 +53,32 @@ impl Writer {
     /// # Errors
     /// As [`Writer::finish`].
     pub async fn finish_with_tree(&self, step: &StepHandle, completion: &Completion) -> Result<Ended> {
-        let label = format!("after step {}", step.key);
+        let label = Some(format!("after step {}", step.key));
         let finish = async |tree: Option<&Taken>| self.finish_beside(step, completion, tree, None).await;
-        let (position, tree) = self.with_tree(label, None, finish).await?;
+        let (position, tree) = self.with_tree_because(Cause::StepEnd, label, None, finish).await?;
         // The tree is the entry before the outcome: who goes back to the outcome gets its files.
         let at = Position { seq: position.seq.saturating_sub(1), ..position };
-        Ok(Ended { position, tree: tree.map(|tree| tree.at(at)) })
+        let (tree, failed) = match tree {
+            Ok(tree) => (Some(tree.at(at)), None),
+            Err(error) if error.code() == "no_workspace" => (None, None),
+            Err(error) => (None, Some(Arc::new(error))),
+        };
+        Ok(Ended { position, tree, failed })
+    }
+
+    /// Records a step's outcome and, where the session's cadence asks for it at a step's end, the workspace's tree in the
+    /// same commit. A step on files ends with [`Writer::finish_with_tree`] whatever the cadence. When this returns, what was
+    /// recorded is durable.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`]. That no tree could be taken is none: [`Ended::failed`].
+    pub async fn finish_in_cadence(&self, step: &StepHandle, completion: &Completion) -> Result<Ended> {
+        let failed = match self.due(Boundary::StepEnd, None).await {
+            Ok(Decision::Take) => return self.finish_with_tree(step, completion).await,
+            Ok(Decision::Wait { .. }) => None,
+            Err(error) => Some(Arc::new(error)),
+        };
+        Ok(Ended { position: self.finish(step, completion).await?, tree: None, failed })
     }
 
     /// The same, with a tree and an entry about it in the same commit.

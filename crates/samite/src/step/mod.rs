@@ -17,6 +17,7 @@ use crate::workspace::Checkpoint;
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe, State};
 use samite_model::{BlockId, EntryId, Error, Position, Result, limits};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A step to begin.
 #[derive(Clone, Debug)]
@@ -150,8 +151,10 @@ impl Completion {
 pub struct Ended {
     /// Where the outcome is.
     pub position: Position,
-    /// The tree, in the entry before; none when there was no workspace to take one of.
+    /// The tree, in the entry before; none when there was no workspace to take one of, none was due, or it failed.
     pub tree: Option<Checkpoint>,
+    /// Why there is no tree although one was to be taken: that never keeps an outcome from being recorded.
+    pub failed: Option<Arc<Error>>,
 }
 
 /// A step in doubt, with what is known of it.

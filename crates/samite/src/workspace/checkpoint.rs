@@ -1,6 +1,7 @@
 //! Checkpoints: positions that have a workspace's tree.
 
 use super::WorkspaceInfo;
+use super::cost::{Before, TreeCost};
 use crate::client::Client;
 use crate::core::Draft;
 use crate::fingerprint::{self, Fingerprint};
@@ -8,6 +9,7 @@ use crate::payload::{TreeRecorded, WorkspaceInterval};
 use crate::views::{self, Projection, row};
 use crate::writer::{Writer, WriterOptions, is_collected};
 use samite_ledger::{Append, Commit, Guard, RowQuery};
+use samite_model::cadence::{Cause, Costs};
 use samite_model::{BlockId, BranchId, EntryKind, Error, FamilyId, JournalId, Observer, Position, Result, SessionId};
 use samite_workspace::{ScanReport, Scanned, SnapshotOptions, snapshot};
 use serde_json::{Value, json};
@@ -21,6 +23,8 @@ pub struct CheckpointOptions {
     pub no_environment: bool,
     /// Is told how many files were found and read, and may ask for an end: then nothing was committed.
     pub observer: Observer,
+    /// Why it is taken. What nobody asked for may be thinned out later although it has a label.
+    pub cause: Cause,
 }
 
 /// A checkpoint.
@@ -145,9 +149,10 @@ impl Writer {
             let now = fingerprint::take(Some(&workspace.directory), before.as_ref());
             serde_json::to_value(now).ok()
         };
+        let before = self.before(last.as_ref(), options.cause).await?;
         let base = last.map(|last| last.tree.root);
-        let (label, observer) = (options.label, options.observer);
-        Ok(Taking { workspace, base, known, others: false, label, environment, observer })
+        let CheckpointOptions { label, observer, cause, .. } = options;
+        Ok(Taking { workspace, base, known, others: false, label, environment, observer, cause, before })
     }
 
     /// The workspace's tree as it is now, recorded where it is not the last one; none without a workspace. `others` says that
@@ -156,8 +161,12 @@ impl Writer {
     /// # Errors
     /// As [`Writer::checkpoint`].
     pub(crate) async fn tree_now(&self, label: &str, others: bool) -> Result<Option<BlockId>> {
-        let options =
-            CheckpointOptions { label: Some(label.to_owned()), no_environment: true, ..CheckpointOptions::default() };
+        let options = CheckpointOptions {
+            label: Some(label.to_owned()),
+            no_environment: true,
+            cause: Cause::StepStart,
+            ..CheckpointOptions::default()
+        };
         let taking = match self.taking(options, None).await {
             Ok(taking) => Taking { others, ..taking },
             Err(error) if error.code() == "no_workspace" => return Ok(None),
@@ -195,9 +204,12 @@ impl Writer {
         known: Option<BlockId>,
         report: &ScanReport,
     ) -> Result<()> {
-        let options = CheckpointOptions { label: Some(label), no_environment: true, ..CheckpointOptions::default() };
+        let cause = Cause::Restored;
+        let options =
+            CheckpointOptions { label: Some(label), no_environment: true, cause, ..CheckpointOptions::default() };
         let taking = self.taking(options, known).await?;
-        let (mut commit, draft) = self.entries_of(&taking, root, report, 0).await?;
+        let cost = taking.before.unseen(cause, self.core().now());
+        let (mut commit, draft) = self.entries_of(&taking, root, report, (0, cost)).await?;
         commit.guards.push(Guard::BlocksLive { blocks: vec![root] });
         self.commit_with(commit, vec![draft]).await.map(|_| ())
     }
@@ -211,19 +223,71 @@ impl Writer {
         known: Option<BlockId>,
         commit: impl AsyncFn(Option<&Taken>) -> Result<T>,
     ) -> Result<(T, Option<Taken>)> {
-        let options = CheckpointOptions { label: Some(label), no_environment: true, ..CheckpointOptions::default() };
-        let taking = self.taking(options, known).await;
+        let cause = if known.is_some() { Cause::Restored } else { Cause::StepEnd };
+        let (done, taken) = self.with_tree_because(cause, Some(label), known, commit).await?;
+        Ok((done, taken.ok()))
+    }
+
+    /// As [`Writer::with_tree`], for another cause, and with the reason where there is no tree.
+    pub(crate) async fn with_tree_because<T>(
+        &self,
+        cause: Cause,
+        label: Option<String>,
+        known: Option<BlockId>,
+        commit: impl AsyncFn(Option<&Taken>) -> Result<T>,
+    ) -> Result<(T, Result<Taken>)> {
+        let options = CheckpointOptions { label, no_environment: true, cause, ..CheckpointOptions::default() };
+        let taking = match self.taking(options, known).await {
+            Ok(taking) => taking,
+            Err(error) => return commit(None).await.map(|done| (done, Err(error))),
+        };
+        let mut refused = None;
         for _ in 0..ROUNDS {
-            let taken = match &taking {
-                Ok(taking) => self.take(taking).await.ok().map(|(taken, _)| taken),
-                Err(_) => None,
-            };
-            match commit(taken.as_ref()).await {
-                Err(error) if taken.is_some() && is_collected(&error) => {}
+            let taken = self.take(&taking).await.map(|(taken, _)| taken);
+            match commit(taken.as_ref().ok()).await {
+                Err(error) if taken.is_ok() && is_collected(&error) => refused = Some(error),
                 other => return other.map(|done| (done, taken)),
             }
         }
-        commit(None).await.map(|done| (done, None))
+        let gone = || Error::conflict("pin_lapsed", "what the snapshot found keeps being collected").hint("try again");
+        let refused = refused.unwrap_or_else(gone);
+        commit(None).await.map(|done| (done, Err(refused)))
+    }
+
+    /// Takes a checkpoint in the middle of a step where something changed; `since` is when a look found nothing. Whether
+    /// something had changed or not, what the look cost is told.
+    pub(crate) async fn checkpoint_amid(
+        &self,
+        label: String,
+        since: Option<i64>,
+    ) -> Result<(Costs, Option<Checkpoint>)> {
+        let options = CheckpointOptions {
+            label: Some(label),
+            no_environment: true,
+            cause: Cause::Tick,
+            ..CheckpointOptions::default()
+        };
+        let mut taking = self.taking(options, None).await?;
+        taking.before.since = since.or(taking.before.since);
+        for _ in 1..ROUNDS {
+            match self.take_amid(&taking).await {
+                Err(error) if is_collected(&error) => {}
+                other => return other,
+            }
+        }
+        self.take_amid(&taking).await
+    }
+
+    async fn take_amid(&self, taking: &Taking) -> Result<(Costs, Option<Checkpoint>)> {
+        let (taken, _) = self.take(taking).await?;
+        let costs = taken.costs;
+        if taken.unchanged {
+            return Ok((costs, None));
+        }
+        samite_host::kill_point("checkpoint.before_amid");
+        let seq = self.commit_with(taken.commit.clone(), vec![taken.draft.clone()]).await?;
+        samite_host::kill_point("checkpoint.after_amid");
+        Ok((costs, Some(taken.at(Position { journal: self.branch, seq }))))
     }
 
     /// Makes a snapshot, and what is to be committed of it. Until that is, the tree does not exist.
@@ -233,12 +297,14 @@ impl Writer {
         let mut scan = self.core().scan_options(workspace.id, &workspace.directory)?;
         scan.observer = taking.observer.clone();
         let owner = self.client.subject.pseudonym;
+        let begun = self.core().now();
         let snapshot = snapshot(&store, &workspace.directory, &SnapshotOptions { owner, base: *base, scan })?;
         let report = snapshot.scanned.report().clone();
-        let (mut commit, draft) = self.entries_of(taking, snapshot.root, &report, snapshot.new_bytes).await?;
+        let (root, new_bytes, unchanged) = (snapshot.root, snapshot.new_bytes, *base == Some(snapshot.root));
+        let cost = taking.before.cost(taking.cause, (begun, self.core().now()), new_bytes, unchanged);
+        let (mut commit, draft) = self.entries_of(taking, root, &report, (new_bytes, cost)).await?;
         snapshot.parts.add_to(&mut commit);
-        let unchanged = *base == Some(snapshot.root);
-        let taken = Taken { commit, draft, root: snapshot.root, report, new_bytes: snapshot.new_bytes, unchanged };
+        let taken = Taken { commit, draft, root, report, new_bytes, unchanged, costs: cost.costs };
         Ok((taken, snapshot.scanned))
     }
 
@@ -248,14 +314,14 @@ impl Writer {
         taking: &Taking,
         root: BlockId,
         report: &ScanReport,
-        new_bytes: u64,
+        (new_bytes, cost): (u64, TreeCost),
     ) -> Result<(Commit, Draft)> {
         let journal = JournalId(taking.workspace.id.0);
         let recorded = TreeRecorded {
             root,
             workspace: taking.workspace.id,
             label: taking.label.clone(),
-            report: report_value(report, new_bytes),
+            report: report_value(report, new_bytes, &cost),
             environment: taking.environment.clone(),
             workspace_head: Some(self.core().journal(journal).await?.head),
         };
@@ -289,9 +355,15 @@ pub(crate) struct Taken {
     pub(super) report: ScanReport,
     pub(super) new_bytes: u64,
     pub(super) unchanged: bool,
+    costs: Costs,
 }
 
 impl Taken {
+    /// The tree.
+    pub(crate) fn root(&self) -> BlockId {
+        self.root
+    }
+
     /// The checkpoint, once it is committed.
     pub(crate) fn at(self, position: Position) -> Checkpoint {
         let Self { root, report, new_bytes, unchanged, .. } = self;
@@ -309,9 +381,11 @@ pub(super) struct Taking {
     label: Option<String>,
     environment: Option<Value>,
     observer: Observer,
+    cause: Cause,
+    before: Before,
 }
 
-fn report_value(report: &ScanReport, new_bytes: u64) -> Value {
+fn report_value(report: &ScanReport, new_bytes: u64, cost: &TreeCost) -> Value {
     let paths = |paths: &[samite_model::tree::TreePath]| -> Vec<String> {
         paths.iter().take(100).map(ToString::to_string).collect()
     };
@@ -324,5 +398,6 @@ fn report_value(report: &ScanReport, new_bytes: u64) -> Value {
         "torn": paths(&report.torn),
         "secrets": paths(&report.secrets),
         "unreadable": report.unreadable.len(),
+        "cost": cost,
     })
 }

@@ -5,6 +5,7 @@ use super::restore::paths;
 use crate::step::StepRecord;
 use crate::writer::Writer;
 use samite_host::files;
+use samite_model::cadence::Cause;
 use samite_model::recovery::Workspace;
 use samite_model::step::{Effect, Evidence, Verdict};
 use samite_model::tree::{Change, Listing, TreePath, diff};
@@ -32,7 +33,8 @@ impl Writer {
             )
             .hint("attach one: `samite workspace attach SESSION DIR`, or declare another effect"));
         }
-        let options = CheckpointOptions { no_environment: true, ..CheckpointOptions::default() };
+        let options =
+            CheckpointOptions { no_environment: true, cause: Cause::StepStart, ..CheckpointOptions::default() };
         Ok(self.checkpoint(options).await?.root)
     }
 
@@ -113,7 +115,9 @@ impl Writer {
             return Ok((vec![workspace.directory.to_string_lossy().into_owned()], None));
         }
         let label = Some(format!("before putting back step {}", step.started.key));
-        let options_of_safety = CheckpointOptions { label, no_environment: true, ..CheckpointOptions::default() };
+        let cause = Cause::Safety;
+        let options_of_safety =
+            CheckpointOptions { label, no_environment: true, cause, ..CheckpointOptions::default() };
         let (safety, scanned) = self.checkpoint_knowing(options_of_safety, Some(target)).await?;
         options.base = Some(safety.root);
         options.within = paths(within)?;

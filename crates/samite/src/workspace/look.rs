@@ -4,7 +4,7 @@ use super::checkpoint::RecordedTree;
 use crate::client::Client;
 use crate::views::row;
 use samite_host::files;
-use samite_ledger::{JournalStatus, RowQuery};
+use samite_ledger::{JournalState, JournalStatus, RowQuery};
 use samite_model::tree::{TreePath, diff};
 use samite_model::{BlockId, BranchId, Error, Position, Result, SessionId};
 use samite_workspace::{ScanReport, Tree, scan};
@@ -116,6 +116,12 @@ impl Client {
         let collected = over
             || state.status == JournalStatus::Deleted
             || self.core.collected_trees().await?.contains(&found.tree.root);
+        let place = format!("seq {} of branch {}", found.position.seq, journal.short());
+        if self.core.thinned(&control).await?.positions.contains(&found.position) {
+            let left = self.nearest_left(&state, found.position.seq).await?;
+            return Err(Error::not_found("tree_collected", format!("the checkpoint at {place} was thinned out"))
+                .hint(format!("the nearest that is left: {left}")));
+        }
         if collected {
             return Err(Error::not_found(
                 "tree_collected",
@@ -128,6 +134,23 @@ impl Client {
             format!("the tree at seq {} of branch {journal} is missing", found.position.seq),
         )
         .hint("run `samite verify`; a backup may have it"))
+    }
+
+    /// The checkpoints of a branch before and after a seq whose trees are there, in words.
+    async fn nearest_left(&self, branch: &JournalState, seq: u64) -> Result<String> {
+        let trees = self.trees(branch).await?;
+        let places = self.core.0.blocks.find_blocks(trees.iter().map(|(_, root)| *root).collect()).await?;
+        let left: Vec<Position> =
+            trees.iter().zip(places).filter(|(_, place)| place.is_some()).map(|((at, _), _)| *at).collect();
+        let name = |at: &Position| format!("{}:{}@{}", branch.family.short(), branch.id.short(), at.seq);
+        // Newest first.
+        let before = left.iter().find(|at| at.seq < seq).map(name);
+        let after = left.iter().rfind(|at| at.seq > seq).map(name);
+        Ok(match (before, after) {
+            (Some(before), Some(after)) => format!("{before} before it, {after} after it"),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => "none".to_owned(),
+        })
     }
 
     /// The checkpoints up to a position at which a path changed, newest first.

@@ -6,20 +6,27 @@ mod attach;
 mod checkpoint;
 mod close;
 mod contained;
+mod cost;
+mod history;
 mod look;
 mod others;
 mod restore;
 mod rewind;
+mod thin;
 
 pub use attach::WorkspaceInfo;
 pub(crate) use checkpoint::Taken;
 pub use checkpoint::{Checkpoint, CheckpointOptions, RecordedTree};
 pub use close::{CloseOptions, Closed, Receipt};
+pub use cost::TreeCost;
+pub use history::{BranchCheckpoints, CheckpointRecord, SessionCheckpoints};
 pub(crate) use look::no_workspace;
 pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
 pub(crate) use restore::{RestoreInput, TOOL as RESTORE, in_doubt, trees_of_restore};
 pub use restore::{RestoreRequest, Restored};
 pub use samite_workspace::RestoreReport;
+pub(crate) use thin::{BytesByTree, gone_on_from};
+pub use thin::{Thinned, ThinnedBranch, ThinningPlan};
 
 use crate::core::Core;
 use samite_model::tree::TreePath;

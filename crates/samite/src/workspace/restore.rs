@@ -11,6 +11,7 @@ use crate::step::{Begin, Beside, Completion, InDoubt, NewStep, Resolution, Settl
 use crate::writer::{Writer, WriterOptions};
 use data_encoding::HEXLOWER;
 use samite_host::files;
+use samite_model::cadence::Cause;
 use samite_model::step::Effect;
 use samite_model::tree::TreePath;
 use samite_model::{BlockId, BranchId, Error, JournalId, Observer, Position, Result, SessionId};
@@ -251,7 +252,8 @@ impl Writer {
     async fn safety_snapshot(&self, input: &RestoreInput) -> Result<(Checkpoint, Scanned)> {
         let label = Some("before a restore".to_owned());
         let observer = input.observer.clone();
-        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer }, input.base).await
+        let cause = Cause::Safety;
+        self.checkpoint_knowing(CheckpointOptions { label, no_environment: true, observer, cause }, input.base).await
     }
 
     /// Records what is there after a restore. What it kept is not known to be of the session's doing. The restore is done
@@ -265,7 +267,8 @@ impl Writer {
         {
             return;
         }
-        let options = CheckpointOptions { label: Some(label), no_environment: true, observer: input.observer.clone() };
+        let (label, observer, cause) = (Some(label), input.observer.clone(), Cause::Restored);
+        let options = CheckpointOptions { label, no_environment: true, observer, cause };
         self.checkpoint_knowing(options, known).await.ok();
     }
 

@@ -9,6 +9,8 @@
 
 mod ages;
 mod artifacts;
+mod cadence;
+mod cadence_hour;
 mod cases;
 mod children;
 mod closing;
@@ -36,6 +38,7 @@ mod simulation;
 mod step_trees;
 mod steps;
 mod support;
+mod thinning;
 mod unacknowledged;
 mod watched;
 mod workspaces;

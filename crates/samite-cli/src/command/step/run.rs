@@ -5,7 +5,7 @@ use crate::reference::Reference;
 use crate::shape::{AssessmentShape, OutcomeShape, SettlementShape, StepShape};
 use crate::surface::{Access, Surface, here, program, site};
 use clap::Args;
-use samite::run::{Captured, CommandOutput, Interrupted, OnStart, Ran, RunStep, tool_of};
+use samite::run::{Captured, CommandOutput, Interrupted, Kept, OnCheckpoint, OnStart, Ran, RunStep, tool_of};
 use samite::syntax::{parse_effect, parse_probe, parse_target};
 use samite::{Client, Entry, NewStep, Outcome, ReadOptions};
 use samite_model::step::{Effect, OutcomeKind};
@@ -16,7 +16,7 @@ use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Run a command as a step: once, whatever crashes
 ///
@@ -157,6 +157,7 @@ impl Run {
             retry: self.retry,
             anyway: self.anyway,
             on_start: Some(stop_on_signals()),
+            on_checkpoint: Some(warn_of_failures(surface.printer.is_json())),
         };
         let key = run.step.key.clone();
         let ran = client.run_step(found.session, found.branch, surface.writer_options()?, run, &site).await?;
@@ -269,6 +270,20 @@ fn stop_on_signals() -> OnStart {
                     }
                 }
             });
+        }
+    }))
+}
+
+/// A checkpoint that the cadence asks for and that fails is told, each reason once; the step is none the worse.
+fn warn_of_failures(json: bool) -> OnCheckpoint {
+    let told: Mutex<Vec<&'static str>> = Mutex::default();
+    OnCheckpoint(Arc::new(move |kept| {
+        let Kept::Failed(error) = kept else { return };
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.contains(&error.code()) {
+            told.push(error.code());
+            Printer::new(json)
+                .warn(&format!("a checkpoint could not be taken: {error}; the step is recorded all the same"));
         }
     }))
 }

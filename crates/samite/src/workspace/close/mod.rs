@@ -292,6 +292,7 @@ impl Closing<'_> {
             // Asking toolchains for their versions takes a moment, which may be all there is.
             no_environment: !is_first || self.until.is_some(),
             observer: self.observer(self.until),
+            ..CheckpointOptions::default()
         };
         let taking = writer.taking(options, None).await?;
         let mut rounds = 0;
