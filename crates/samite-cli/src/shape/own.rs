@@ -4,9 +4,7 @@ use crate::printer::words::{bytes, count, duration, short_id};
 use samite::Entry;
 use samite::payload::{
     ArtifactPublished, MergeAborted, MergeStarted, Merged, StepEnded, StepSeen, StepSettled, StepStarted,
-    StepsInherited, TreeRecorded, WorkspaceAttached, WorkspaceClosed,
-    ArtifactPublished, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded,
-    WorkspaceAttached, WorkspaceClosed,
+    StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Position};

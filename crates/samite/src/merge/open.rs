@@ -10,6 +10,7 @@ use crate::payload::{MergeAborted, MergeStarted, Merged, StepStarted};
 use crate::views;
 use crate::workspace::{CheckpointOptions, RESTORE, Restored};
 use crate::writer::{Writer, WriterOptions};
+use samite_model::cadence::Cause;
 use samite_model::{BranchId, EntryKind, Error, Position, Result, SessionId};
 use samite_workspace::Tree;
 use std::collections::BTreeMap;
@@ -116,6 +117,7 @@ impl Writer {
         let options = CheckpointOptions {
             label: Some("before a merge".to_owned()),
             no_environment: true,
+            cause: Cause::Safety,
             observer: request.observer.clone(),
         };
         let ours = self.checkpoint(options).await?;
