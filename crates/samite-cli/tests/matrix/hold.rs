@@ -52,7 +52,9 @@ impl Cut {
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         };
-        assert_eq!(did.status, 0, "it fails without a kill: {did:?}");
+        // A merge that waits for decisions ends with the status of a conflict.
+        let waits = did.status == 4 && did.out.contains("\"state\":\"open\"");
+        assert!(did.status == 0 || waits, "it fails without a kill: {did:?}");
         self.passed.set(place.read("trace").lines().map(str::to_owned).collect());
         did
     }

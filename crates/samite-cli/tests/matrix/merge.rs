@@ -14,6 +14,8 @@ pub(crate) enum Merging {
     Clean,
     /// A merge whose conflicts are laid out.
     LayOut,
+    /// Going on with one that is not decided yet.
+    Undecided,
     /// The end of one that was decided.
     Continue,
     /// Giving one up.
@@ -33,6 +35,7 @@ impl Scenario for Merging {
         match self {
             Self::Clean => "merge",
             Self::LayOut => "merge with conflicts",
+            Self::Undecided => "merge --continue, undecided",
             Self::Continue => "merge --continue",
             Self::Abort => "merge --abort",
         }
@@ -79,12 +82,14 @@ impl Scenario for Merging {
         merged.insert("a.txt".to_owned(), if self.conflicts() { b"theirs\n".to_vec() } else { b"one\n".to_vec() });
         let begin = ["merge", theirs.as_str(), "--auto"];
         let go_on = ["merge", "--continue", session.as_str(), "--auto", "--take", "a.txt=theirs"];
+        let undecided = ["merge", "--continue", session.as_str()];
         let abort = ["merge", "--abort", session.as_str()];
-        if matches!(self, Self::Continue | Self::Abort) {
+        if matches!(self, Self::Undecided | Self::Continue | Self::Abort) {
             assert_eq!(place.run(&begin).status, 4);
         }
         let arguments: &[&str] = match self {
             Self::Clean | Self::LayOut => &begin,
+            Self::Undecided => &undecided,
             Self::Continue => &go_on,
             Self::Abort => &abort,
         };
@@ -125,7 +130,7 @@ impl Merging {
         let mut calls: Vec<&[&str]> = match self {
             Self::Clean => vec![begin],
             Self::LayOut => vec![begin, go_on],
-            Self::Continue => vec![go_on],
+            Self::Undecided | Self::Continue => vec![go_on],
             Self::Abort => vec![abort],
         };
         calls.reverse();

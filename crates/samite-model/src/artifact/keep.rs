@@ -23,7 +23,7 @@ impl Retention {
         }
     }
 
-    /// The stored bytes: `00` for ever; `01` ‖ days [4]; `02` ‖ time [8].
+    /// The stored bytes: `00` for ever; `01` ‖ days (4 bytes); `02` ‖ time (8 bytes).
     pub fn encode(self) -> Vec<u8> {
         match self {
             Self::Forever => vec![0],

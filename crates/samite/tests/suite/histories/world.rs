@@ -514,7 +514,10 @@ impl<'a> World<'a> {
         // What is kept is listed, by its name or by that of a directory that it is in.
         let listed: BTreeSet<String> =
             report.kept.iter().map(|kept| String::from_utf8(kept.path.as_bytes().to_vec()).unwrap()).collect();
-        for path in kept.iter().filter(|path| !is_touched(path)) {
+        // A directory that leads to what was asked for is made on the way, and is not asked for itself.
+        let asked_for =
+            |path: &str| request.within.is_empty() || request.within.iter().any(|within| is_within(path, within));
+        for path in kept.iter().filter(|path| !is_touched(path) && asked_for(path)) {
             let named = listed.contains(path) || above(path).any(|above| listed.contains(above));
             hold!(named, "{path:?} was kept and is not listed: {listed:?}; {now:?}; {base:?}; {target:?}; {others:?}");
         }
@@ -773,8 +776,19 @@ impl<'a> World<'a> {
         self.count("branches deleted");
         self.lines[line].deleted = true;
         self.lines[line].directory = None;
-        // What no other branch inherits is gone.
+        // What no other branch inherits is gone, and so is what only branches inherited that were deleted before.
         self.taken.retain(|taken| taken.position.journal != branch || taken.position.seq <= deleted.kept_to);
+        let mut inherited = Vec::with_capacity(self.taken.len());
+        for taken in &self.taken {
+            let mut reached = taken.session != session;
+            for line in self.lines.iter().filter(|line| line.session == session && !line.deleted) {
+                let found = self.client.position(self.sessions[session], line.branch, taken.position.seq).await;
+                reached |= found.is_ok_and(|found| found == taken.position);
+            }
+            inherited.push(reached);
+        }
+        let mut inherited = inherited.into_iter();
+        self.taken.retain(|_| inherited.next().unwrap_or_default());
         Ok(())
     }
 
