@@ -26,7 +26,7 @@ impl ContextRole {
         }
     }
 
-    /// The role of an entry of this kind with these attributes ([`super::Append::attributes`]).
+    /// The role of an entry of this kind with these attributes ([`super::plan::Append::attributes`]).
     pub fn of_entry(kind: EntryKind, attributes: Option<&Value>) -> Self {
         attributes
             .and_then(|attributes| attributes.get("context"))

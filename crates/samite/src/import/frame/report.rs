@@ -21,7 +21,7 @@ impl Accounting {
         self.imported + self.duplicates + self.reported
     }
 
-    /// To be called for each [`super::Append`] whose id the store knew with the same bytes: a line without a fault is
+    /// To be called for each [`super::plan::Append`] whose id the store knew with the same bytes: a line without a fault is
     /// a duplicate, one with a fault stays reported.
     pub const fn stored_before(&mut self, class: LineClass) {
         if matches!(class, LineClass::Imported) && self.imported > 0 {
@@ -30,7 +30,7 @@ impl Accounting {
         }
     }
 
-    /// To be called for each [`super::Append`] whose id the store knew with other bytes, and which was appended under
+    /// To be called for each [`super::plan::Append`] whose id the store knew with other bytes, and which was appended under
     /// its other id.
     pub const fn changed_since(&mut self, class: LineClass) {
         if matches!(class, LineClass::Imported) && self.imported > 0 {

@@ -13,7 +13,7 @@ pub struct OpenCall {
     pub branch: BranchRef,
     /// The line of the call.
     pub line: u64,
-    /// The call's id, as in [`super::CallStarted::tool_use`].
+    /// The call's id, as in [`super::plan::CallStarted::tool_use`].
     pub tool_use: String,
     /// The tool.
     pub tool: String,
