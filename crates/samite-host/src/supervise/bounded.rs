@@ -367,7 +367,8 @@ mod tests {
         assert_eq!(run_bounded(&asking).unwrap().stdout, format!("{ours}\n").into_bytes());
         let own = run_bounded(&Bounded { may_ask: false, ..asking }).unwrap().stdout;
         assert_ne!(own, format!("{ours}\n").into_bytes());
-        let slow = argv("sleep 600");
+        // Without a shell between, which would leave it behind when it is killed.
+        let slow = argv("exec sleep 600");
         assert!(
             run_bounded(&Bounded { argv: &slow, time_limit: Duration::from_millis(50), ..asking }).unwrap().timed_out
         );
