@@ -137,19 +137,22 @@ pub fn list(path: &Path) -> Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Writes a file that only its owner may read (0600), over one that is there. Nothing is synced: for what can be made again.
+/// Writes a file that only its owner may read (0600) in the place of what is there. Nothing is synced: for what can be made
+/// again.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`]; `invalid` when a directory is there.
 #[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |source| io_error("write", path, source);
-    let mut options = OpenOptions::new();
-    // A link that somebody put there is replaced, and not followed.
-    if path.is_symlink() {
-        std::fs::remove_file(path).map_err(failed)?;
+    // Whatever somebody put there is replaced: a link is not followed, another name of the file keeps its bytes, and a pipe is
+    // not waited for.
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed(source)),
+        _ => {}
     }
-    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(PRIVATE_FILE);
     options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
 }
 
@@ -276,6 +279,29 @@ mod tests {
         write_atomic(&path, b"x", PRIVATE_FILE).unwrap();
         assert_eq!(create_private_dir(&path).unwrap_err().code(), "wrong_file_type");
         assert_eq!(create_private_dir(&path.join("below")).unwrap_err().code(), "wrong_file_type");
+    }
+
+    #[test]
+    fn what_can_be_made_again_replaces_whatever_somebody_put_there() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [path, target, named, pipe] = ["file", "target", "named", "pipe"].map(|name| scratch.path().join(name));
+        write_unsynced(&path, b"old").unwrap();
+        std::fs::hard_link(&path, &named).unwrap();
+        write_unsynced(&path, b"new").unwrap();
+        assert_eq!((read(&path).unwrap(), read(&named).unwrap()), (b"new".to_vec(), b"old".to_vec()));
+        assert_eq!(mode(&path).unwrap(), 0o600);
+        write_unsynced(&target, b"elsewhere").unwrap();
+        std::os::unix::fs::symlink(&target, scratch.path().join("link")).unwrap();
+        write_unsynced(&scratch.path().join("link"), b"here").unwrap();
+        assert_eq!(
+            (read(&target).unwrap(), read(&scratch.path().join("link")).unwrap()),
+            (b"elsewhere".to_vec(), b"here".to_vec())
+        );
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        write_unsynced(&pipe, b"no pipe").unwrap();
+        assert_eq!(read(&pipe).unwrap(), b"no pipe");
+        std::fs::create_dir(scratch.path().join("directory")).unwrap();
+        assert!(write_unsynced(&scratch.path().join("directory"), b"x").is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Deliverables: the files that a session declared to be for the user, published when they changed.
 
+use super::list::Known;
 use super::put::Item;
 use crate::client::Client;
 use crate::payload::ArtifactRecord;
@@ -100,10 +101,11 @@ impl Writer {
             delivered.failed.push(NotDelivered { path: path.to_string(), error });
         }
         let count = found.files.len() as u64;
+        let known = self.client.known_artifacts().await?;
         let mut batch = Vec::new();
         for ((path, stamp), done) in found.files.into_iter().zip(0..) {
             observer.tell("looking at deliverables", done, Some(count));
-            match self.changed(&workspace, &path, stamp, observer).await {
+            match self.changed(&workspace, &path, stamp, known.as_ref(), observer).await {
                 Ok(Some(item)) => batch.push((path, item)),
                 Ok(None) => delivered.unchanged += 1,
                 // It went between the look and the read.
@@ -125,10 +127,11 @@ impl Writer {
         workspace: &WorkspaceInfo,
         path: &TreePath,
         stamp: FileStamp,
+        known: Option<&Known>,
         observer: &Observer,
     ) -> Result<Option<Item>> {
         let item = Item::found(workspace, path)?;
-        let Some(last) = self.last_version(&item.name).await?.filter(|last| last.is_there) else {
+        let Some(last) = self.last_version(&item.name, known).await?.filter(|last| last.stays) else {
             observer.go_on()?;
             return Ok(Some(item));
         };

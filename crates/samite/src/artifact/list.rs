@@ -45,14 +45,15 @@ pub struct ArtifactFilter {
 }
 
 /// What tells about all of an owner's artifacts.
-struct Known {
+pub(super) struct Known {
     state: JournalState,
     decisions: Decisions,
     collected: HashSet<ArtifactId>,
 }
 
 impl Client {
-    async fn known_artifacts(&self) -> Result<Option<Known>> {
+    /// What is decided about this principal's artifacts, and what of them went; none before the first of them.
+    pub(super) async fn known_artifacts(&self) -> Result<Option<Known>> {
         let Some(state) = self.artifacts_state().await? else { return Ok(None) };
         let (_, registers) = self.core.0.ledger.registers(state.id).await?;
         let collected = self.core.collected().await?.artifacts;
@@ -147,6 +148,15 @@ impl Client {
         };
         let store = self.core.blocks();
         Tree::new(&store, self.subject.pseudonym, record.root).cat_range(&TreePath::new(BYTES)?, range, to)
+    }
+
+    /// Whether an artifact's bytes are there and stay: no collection takes them, or has said that it will.
+    pub(super) async fn stays(&self, record: &ArtifactRecord, known: &Known) -> Result<bool> {
+        let row = RecordRow::of(&self.core.hasher(self.subject.pseudonym, known.state.family), record)?;
+        if known.collected.contains(&record.artifact) || known.decisions.kept(&row).is_over(self.core.now()) {
+            return Ok(false);
+        }
+        Ok(self.core.0.blocks.find_blocks(vec![record.root]).await?.iter().all(Option::is_some))
     }
 
     /// The record of an artifact whose bytes are there.

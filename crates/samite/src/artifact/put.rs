@@ -2,6 +2,7 @@
 
 use super::journal::new_journal;
 use super::lineage::{Maker, named_command};
+use super::list::Known;
 use super::place::{BYTES, Located, check_apart, locate};
 use super::views;
 use crate::payload::{ArtifactPublished, ArtifactRecord, Input, Lineage, MadeWith, PublishedBy};
@@ -102,14 +103,31 @@ struct Pending {
 /// The last version of a name along a branch.
 pub(super) struct LastVersion {
     pub(super) record: ArtifactRecord,
-    /// Whether its bytes are there: only then they need not be stored again.
-    pub(super) is_there: bool,
+    /// Whether its bytes are there and stay: only then they need not be stored again.
+    pub(super) stays: bool,
 }
 
 /// What became of an item before the commit.
 enum Stage {
-    Known(Box<ArtifactRecord>),
+    /// The last version is the same, and the caller's id for it, if there is one, is to be known.
+    Known(Box<Pending>),
     New(Box<Pending>),
+}
+
+impl Stage {
+    const fn pending(&self) -> &Pending {
+        match self {
+            Self::Known(pending) | Self::New(pending) => pending,
+        }
+    }
+
+    /// Whether something is to be committed for it.
+    const fn commits(&self) -> bool {
+        match self {
+            Self::Known(pending) => pending.dedupe.is_some(),
+            Self::New(_) => true,
+        }
+    }
 }
 
 impl Item {
@@ -210,9 +228,10 @@ impl Writer {
         let store = self.core().blocks();
         let mut bundler = Bundler::new(&store, self.client.subject.pseudonym)?;
         let checkpoint = self.last_tree().await?.map(|tree| tree.position);
+        let known = self.client.known_artifacts().await?;
         let mut stages = Vec::new();
         for item in items {
-            match self.stage(&mut bundler, item, workspace, checkpoint).await {
+            match self.stage(&mut bundler, item, workspace, checkpoint, known.as_ref()).await {
                 Ok(stage) => stages.push(stage),
                 Err(error) => {
                     // The pin lapses by itself in the worst case; why it failed is what matters.
@@ -221,24 +240,25 @@ impl Writer {
                 }
             }
         }
-        if stages.iter().any(|stage| matches!(stage, Stage::New(_))) {
-            let parts = bundler.finish()?;
+        let parts = if stages.iter().any(|stage| matches!(stage, Stage::New(_))) {
+            Some(bundler.finish()?)
+        } else {
+            bundler.discard()?;
+            None
+        };
+        if stages.iter().any(Stage::commits) {
             samite_host::kill_point("artifact.stored");
             if let Some(known) = self.commit_published(&stages, parts).await? {
                 return Ok(vec![known]);
             }
             samite_host::kill_point("artifact.committed");
-        } else {
-            bundler.discard()?;
         }
-        let mut puts = Vec::new();
-        for stage in stages {
-            puts.push(match stage {
-                Stage::Known(record) => Put { record: *record, duplicate: true },
-                Stage::New(pending) => Put { record: pending.record, duplicate: false },
-            });
-        }
-        Ok(puts)
+        let put = |stage: Stage| {
+            let duplicate = matches!(stage, Stage::Known(_));
+            let (Stage::Known(pending) | Stage::New(pending)) = stage;
+            Put { record: pending.record, duplicate }
+        };
+        Ok(stages.into_iter().map(put).collect())
     }
 
     /// Stores the bytes and the inputs of something, unless the last version is the same.
@@ -248,6 +268,7 @@ impl Writer {
         item: &Item,
         workspace: Option<&WorkspaceInfo>,
         checkpoint: Option<Position>,
+        known: Option<&Known>,
     ) -> Result<Stage> {
         let top = workspace.map(|workspace| workspace.directory.as_path());
         let (stored, stamp) = read_source(bundler, item, top)?;
@@ -283,17 +304,15 @@ impl Writer {
             lineage: self.lineage(checkpoint, maker, inputs, command)?,
             stamp,
         };
-        let last = self.last_version(&item.name).await?;
-        if let Some(last) = &last
-            && is_same(&last.record, &record)
-            && last.is_there
-        {
-            return Ok(Stage::Known(Box::new(last.record.clone())));
+        let dedupe = item.put.dedupe.clone();
+        let last = self.last_version(&item.name, known).await?;
+        let version = last.as_ref().map_or(1, |last| last.record.version + 1);
+        if let Some(last) = last.filter(|last| last.stays && is_same(&last.record, &record)) {
+            return Ok(Stage::Known(Box::new(Pending { record: last.record, dedupe })));
         }
-        let version = last.map_or(1, |last| last.record.version + 1);
         places.push((TreePath::new(BYTES)?, stored));
         let record = ArtifactRecord { root: bundler.tree(&places)?, version, ..record };
-        Ok(Stage::New(Box::new(Pending { record, dedupe: item.put.dedupe.clone() })))
+        Ok(Stage::New(Box::new(Pending { record, dedupe })))
     }
 
     fn published_by(&self) -> PublishedBy {
@@ -380,26 +399,29 @@ impl Writer {
     }
 
     /// The last version of a name along this branch.
-    pub(super) async fn last_version(&self, name: &str) -> Result<Option<LastVersion>> {
+    pub(super) async fn last_version(&self, name: &str, known: Option<&Known>) -> Result<Option<LastVersion>> {
+        let Some(known) = known else { return Ok(None) };
         let hashes = self.hashes("artifact-name", name.as_bytes())?;
         let Some(found) = self.latest_row(row::ARTIFACT, hashes).await? else { return Ok(None) };
         let artifact = ArtifactId::from_slice(&found.value)?;
         let Some((_, record)) = self.client.record_of(artifact).await? else { return Ok(None) };
-        let is_there = self.core().0.blocks.find_blocks(vec![record.root]).await?.iter().all(Option::is_some);
-        Ok(Some(LastVersion { record, is_there }))
+        let stays = self.client.stays(&record, known).await?;
+        Ok(Some(LastVersion { record, stays }))
     }
 
-    /// Commits what is new. With a dedupe id that is known, nothing is, and what it stands for comes back.
-    async fn commit_published(&self, stages: &[Stage], parts: CommitParts) -> Result<Option<Put>> {
+    /// Commits what is new, and the callers' ids for what is not. With a dedupe id that is known, nothing is, and what it
+    /// stands for comes back.
+    async fn commit_published(&self, stages: &[Stage], parts: Option<CommitParts>) -> Result<Option<Put>> {
         let journal = self.client.own_artifacts();
         let owner = self.client.subject.pseudonym;
         let mut commit = Commit::default();
-        parts.add_to(&mut commit);
+        if let Some(parts) = parts {
+            parts.add_to(&mut commit);
+        }
         let (mut drafts, mut records) = (Vec::new(), Vec::new());
         let mut deduped = None;
-        for stage in stages {
-            let Stage::New(pending) = stage else { continue };
-            let Pending { record, dedupe } = pending.as_ref();
+        for stage in stages.iter().filter(|stage| stage.commits()) {
+            let Pending { record, dedupe } = stage.pending();
             let published = ArtifactPublished {
                 artifact: record.artifact,
                 name: record.name.clone(),
@@ -419,6 +441,10 @@ impl Writer {
             }
             let on_branch = views::published(&self.own_hash(), &published)?;
             let mut draft = self.core().draft(EntryKind::ARTIFACT_PUBLISHED, &published, on_branch)?;
+            if matches!(stage, Stage::Known(_)) {
+                drafts.push(draft);
+                continue;
+            }
             draft.id = record.lineage.entry;
             drafts.push(draft);
             let family = samite_model::FamilyId(journal.0);
@@ -429,7 +455,9 @@ impl Writer {
         if self.client.artifacts_state().await?.is_none() {
             commit.journals.push(new_journal(journal, owner));
         }
-        commit.appends.push(Append { journal, entries: records });
+        if !records.is_empty() {
+            commit.appends.push(Append { journal, entries: records });
+        }
         let outcome = self.commit_with(commit, drafts).await;
         let Err(error) = outcome else { return Ok(None) };
         match error.code() {
@@ -442,6 +470,10 @@ impl Writer {
     /// Whether what was to be committed is there: the acknowledgement alone was lost.
     async fn is_committed(&self, stages: &[Stage]) -> Result<bool> {
         for stage in stages {
+            // Whether an id became known cannot be told so; who asks again finds out.
+            if matches!(stage, Stage::Known(pending) if pending.dedupe.is_some()) {
+                return Ok(false);
+            }
             if let Stage::New(pending) = stage
                 && self.client.record_of(pending.record.artifact).await?.is_none()
             {

@@ -21,6 +21,16 @@ pub(crate) struct RecordRow {
 }
 
 impl RecordRow {
+    /// The row of a record.
+    pub(crate) fn of(hash: &dyn IndexHash, record: &ArtifactRecord) -> Result<Self> {
+        Ok(Self {
+            artifact: record.artifact,
+            root: record.root,
+            of_type: type_hash(hash, &record.of_type)?,
+            published: record.published,
+        })
+    }
+
     fn encode(&self) -> Vec<u8> {
         [self.root.as_bytes().as_slice(), &self.of_type, &self.published.to_be_bytes()].concat()
     }
@@ -66,12 +76,7 @@ pub(crate) fn published(hash: &dyn IndexHash, published: &ArtifactPublished) -> 
 
 /// Among an owner's artifacts: found by its id.
 pub(crate) fn recorded(hash: &dyn IndexHash, record: &ArtifactRecord) -> Result<Projection> {
-    let row = RecordRow {
-        artifact: record.artifact,
-        root: record.root,
-        of_type: type_hash(hash, &record.of_type)?,
-        published: record.published,
-    };
+    let row = RecordRow::of(hash, record)?;
     Ok(Projection::default().row(row::ARTIFACT, *record.artifact.as_bytes(), row.encode()))
 }
 

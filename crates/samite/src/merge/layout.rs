@@ -47,15 +47,11 @@ impl Client {
             return Err(Error::conflict("not_empty", format!("{} holds something already", asked.display()))
                 .hint("name a directory that is empty or not there yet"));
         }
+        // Before it is made, too: the directory itself would be merged.
+        refuse_inside(&place_of(asked)?, workspace)?;
         files::create_private_dir(asked)?;
         let directory = files::canonical(asked)?;
-        if directory.starts_with(workspace) {
-            return Err(Error::invalid(
-                "layout_in_workspace",
-                format!("{} lies in the workspace, and what is in it would be merged", directory.display()),
-            )
-            .hint("name a directory elsewhere"));
-        }
+        refuse_inside(&directory, workspace)?;
         if directory.to_str().is_none() {
             return Err(Error::invalid("bad_directory", format!("the path {} is not UTF-8", directory.display())));
         }
@@ -166,6 +162,23 @@ impl Client {
         text.push(b'\n');
         files::write_atomic(&layout.join(manifest::NAME), &text, files::PRIVATE_FILE)
     }
+}
+
+/// The nearest directory that is there of those that a path leads through.
+fn place_of(path: &Path) -> Result<PathBuf> {
+    let mut above = path;
+    while !files::exists(above)? {
+        above = above.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    }
+    files::canonical(above)
+}
+
+fn refuse_inside(directory: &Path, workspace: &Path) -> Result<()> {
+    if !directory.starts_with(workspace) {
+        return Ok(());
+    }
+    let words = format!("the layout would lie in the workspace {}, and be merged with it", workspace.display());
+    Err(Error::invalid("layout_in_workspace", words).hint("name a directory elsewhere"))
 }
 
 /// Whether a file of a layout was laid out, rather than put there by somebody.

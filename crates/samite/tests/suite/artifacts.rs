@@ -169,6 +169,65 @@ fn a_dedupe_id_publishes_once_and_refuses_other_bytes() {
 }
 
 #[test]
+fn a_dedupe_id_is_known_too_where_the_last_version_was_the_same_already() {
+    let world = World::new();
+    run(async {
+        let client = &world.client;
+        let session = client.create_session(samite::NewSession::default()).await.unwrap().id;
+        let bytes = |bytes: &str, dedupe: Option<&str>| PutArtifact {
+            source: ArtifactSource::Bytes(bytes.as_bytes().to_vec()),
+            name: Some("x".to_owned()),
+            dedupe: dedupe.map(str::to_owned),
+            ..PutArtifact::file("")
+        };
+        let first = put_with(client, session, None, &bytes("one", None)).await;
+        let keyed = put_with(client, session, None, &bytes("one", Some("key"))).await;
+        assert_eq!((keyed.duplicate, keyed.record.artifact), (true, first.record.artifact));
+        put_with(client, session, None, &bytes("two", None)).await;
+        // Whoever lost the answer asks again, and something else came between.
+        let again = put_with(client, session, None, &bytes("one", Some("key"))).await;
+        assert_eq!((again.duplicate, again.record.artifact), (true, first.record.artifact));
+        // Also where other bytes are those of the last version.
+        let writer = writer(client, session, None).await;
+        assert_eq!(writer.put_artifact(&bytes("two", Some("key"))).await.unwrap_err().code(), "dedupe_mismatch");
+        writer.release().await.unwrap();
+        let now = put_with(client, session, None, &bytes("two", None)).await;
+        assert_eq!((now.duplicate, now.record.version), (true, 2));
+        assert_eq!(names(client, ArtifactFilter::default()).await, [version("x", 2, 2)]);
+    });
+    assert_verifies(&world.store);
+}
+
+#[test]
+fn what_is_put_again_when_its_time_is_over_is_kept_anew() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let (client, clock) = place.in_memory();
+    let start = samite_host::Clock::now(&*clock);
+    run(async {
+        let session = attached(&client, &work).await;
+        client.change_settings(session, |settings| settings.deliver = vec!["*.bin".to_owned()]).await.unwrap();
+        client.set_artifact_policy("file", Some(Some(7))).await.unwrap();
+        let deliver = async || {
+            client.publish_deliverables(session, None, WriterOptions::default(), &Observer::default()).await.unwrap()
+        };
+        fs::write(work.join("1.bin"), noise(1, 400_000)).unwrap();
+        fs::write(work.join("2.bin"), noise(2, 400_000)).unwrap();
+        assert_eq!(deliver().await.published.len(), 2);
+        // Over, and not collected yet: what is said to be published must outlast the next collection.
+        clock.set(start + 8 * DAY);
+        let put = put(&client, session, &work.join("1.bin")).await;
+        assert_eq!((put.duplicate, put.record.version), (false, 2));
+        let delivered = deliver().await;
+        let names: Vec<&str> = delivered.published.iter().map(|record| record.name.as_str()).collect();
+        assert_eq!((names, delivered.unchanged), (vec!["2.bin"], 1));
+        client.collect().await.unwrap();
+        assert!(bytes_of(&client, put.record.artifact).await.unwrap() == noise(1, 400_000));
+        assert!(bytes_of(&client, delivered.published[0].artifact).await.unwrap() == noise(2, 400_000));
+    });
+}
+
+#[test]
 fn a_put_whose_acknowledgement_got_lost_is_published_once() {
     let place = Place::new();
     let storage = FaultyStore::new(Seeded::new(7), Arc::new(samite_host::SystemSleep), Faults::NONE);

@@ -240,7 +240,9 @@ fn what_is_written_into_a_layout_leads_nowhere_else() {
         let named = two.work.parent().unwrap().join("layout");
         let inside = MergeRequest { layout: Some(two.work.join("layout")), ..MergeRequest::default() };
         assert_eq!(two.try_merge(two.fork, two.main, &inside).await.unwrap_err().code(), "layout_in_workspace");
-        let _ = fs::remove_dir_all(two.work.join("layout"));
+        let deeper = MergeRequest { layout: Some(two.work.join("not/there/yet")), ..MergeRequest::default() };
+        assert_eq!(two.try_merge(two.fork, two.main, &deeper).await.unwrap_err().code(), "layout_in_workspace");
+        assert!(!two.work.join("layout").exists() && !two.work.join("not").exists(), "what is refused leaves nothing");
         let elsewhere = MergeRequest { layout: Some(named.clone()), ..MergeRequest::default() };
         two.try_merge(two.fork, two.main, &elsewhere).await.unwrap();
         fs::write(named.join("notes"), "mine").unwrap();

@@ -105,8 +105,10 @@ pub(super) fn renames(merging: &mut Merging<'_>, units: &Units) {
         let agreed = both.and_then(|(ours, theirs)| metadata(Some(before), ours, theirs));
         // The new name must be free on the side that did not move it.
         let is_free = ours.get(path).is_none() || theirs.get(path).is_none();
+        let is_file = |entry: &Entry| matches!(entry.content, Content::File { .. });
         let proposed = match decide(Some(before), one.as_ref(), two.as_ref()) {
-            Decided::Taken(Some(entry)) if other.is_some() && is_free => Some(vec![(path.clone(), entry)]),
+            // What became a directory or a link is another thing, and stays where it is: moving it would lose the file.
+            Decided::Taken(Some(entry)) if other.is_some_and(is_file) && is_free => Some(vec![(path.clone(), entry)]),
             _ => None,
         };
         for path in &paths {

@@ -118,6 +118,8 @@ fn each_way_that_three_entries_can_meet() {
         ("a=1", "b=1", "a=2", "b=1", &["b Rename proposed"]),
         ("a=1", "a=2", "b=1", "a=2", &["b Rename proposed"]),
         ("a=1", "b=1", "a=1!", "b=1", &["b Rename proposed"]),
+        ("a=1", "b=1", "a/x=2", "a/ a/x=2 b=1", &["b Rename"]),
+        ("a=1", "b=1", "a>x", "b=1", &["b Rename"]),
         ("a=1", "b=1", "c=1", "b=1", &["a Rename"]),
         ("a=1", "b=1", "", "b=1", &["b Rename"]),
         ("a=1", "b=1", "a=2 b=3", "b=1", &["b Rename"]),
