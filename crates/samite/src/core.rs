@@ -212,6 +212,16 @@ impl Core {
         Ok(Entry { position: Position { journal, seq: stored.seq }, header, link: stored.link, payload, blocks })
     }
 
+    /// An entry with its payload, however large that is; without one only when it was erased.
+    pub(crate) fn whole(&self, mut entry: Entry) -> Result<Entry> {
+        if entry.payload.is_none() && !entry.blocks.is_empty() {
+            let mut bytes = Vec::new();
+            read_payload(&self.blocks(), entry.header.owner, &entry.blocks, &mut bytes)?;
+            entry.payload = Some(bytes);
+        }
+        Ok(entry)
+    }
+
     /// Hashes strings for one subject within one family.
     pub(crate) fn hasher(&self, subject: Pseudonym, family: FamilyId) -> FamilyHash<'_> {
         FamilyHash { keys: &self.0.keys, subject, family }

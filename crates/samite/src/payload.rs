@@ -8,7 +8,7 @@ mod merge;
 pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
-pub use event::{Event, is_event};
+pub use event::{EVENTS, Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};

@@ -7,7 +7,6 @@ use crate::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherit
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
 use samite_model::{EntryId, EntryKind, Error, JournalId, Position, Result};
-use samite_workspace::read_payload;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const PAGE: usize = 512;
@@ -39,12 +38,7 @@ impl Core {
             let Some(last) = page.last() else { break };
             from = last.seq + 1;
             for stored in &page {
-                let mut entry = self.open(journal.id, stored)?;
-                if entry.payload.is_none() && !entry.blocks.is_empty() {
-                    let mut bytes = Vec::new();
-                    read_payload(&self.blocks(), entry.header.owner, &entry.blocks, &mut bytes)?;
-                    entry.payload = Some(bytes);
-                }
+                let entry = self.whole(self.open(journal.id, stored)?)?;
                 if entry.payload.is_none() {
                     erased.insert(stored.seq);
                     continue;

@@ -72,20 +72,10 @@ impl Client {
             let Some(last) = page.last() else { break };
             from = last.seq + 1;
             for stored in &page {
-                entries.push(self.whole(self.core.open(state.id, stored)?)?);
+                entries.push(self.core.whole(self.core.open(state.id, stored)?)?);
             }
         }
         Ok(entries)
-    }
-
-    /// An entry with its payload, however large that is.
-    fn whole(&self, mut entry: Entry) -> Result<Entry> {
-        if entry.payload.is_none() && !entry.blocks.is_empty() {
-            let mut bytes = Vec::new();
-            samite_workspace::read_payload(&self.core.blocks(), entry.header.owner, &entry.blocks, &mut bytes)?;
-            entry.payload = Some(bytes);
-        }
-        Ok(entry)
     }
 
     /// The record of one of this principal's artifacts, if there is one.
@@ -94,7 +84,7 @@ impl Client {
         let at = Position { journal: state.id, seq: state.head };
         let query = RowQuery { at, kind: row::ARTIFACT, hashes: vec![*artifact.as_bytes()], limit: 1 };
         let Some(found) = self.core.0.ledger.rows(query).await?.into_iter().next() else { return Ok(None) };
-        let entry = self.whole(self.core.entry_at(found.position).await?)?;
+        let entry = self.core.whole(self.core.entry_at(found.position).await?)?;
         Ok(Some((found.position, entry.json()?)))
     }
 

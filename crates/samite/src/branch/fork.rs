@@ -6,7 +6,8 @@ use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{
-    BranchCurrent, BranchForked, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
+    BranchCurrent, BranchForked, EVENTS, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled,
+    WorkspaceAttached,
 };
 use crate::settings::check_branching;
 use crate::step::{NewStep, StepRecord, started};
@@ -63,7 +64,7 @@ impl Client {
     /// # Errors
     /// `invalid` (`not_editable`) when the entry is none of a caller's; `not_found` (`erased`).
     pub async fn edited(&self, at: Position, body: Vec<u8>) -> Result<NewEvent> {
-        let entry = self.core.entry_at(at).await?;
+        let entry = self.core.whole(self.core.entry_at(at).await?)?;
         if !entry.is_event() {
             let message =
                 format!("the entry at seq {} is samite's own ({}), and not to be edited", at.seq, entry.header.kind);
@@ -176,6 +177,9 @@ impl Client {
                     if self.branch_state(session, first).await?.parent != (at.seq > 0).then_some(at) {
                         return Err(other_fork(first));
                     }
+                    if let Some(event) = made_with.event {
+                        self.check_begins_with(session, first, at, event).await?;
+                    }
                     return Ok(ForkReport { branch: first, at, previous, left_behind, in_doubt, trees_until });
                 }
                 // The acknowledgement was lost, but the branch is there.
@@ -189,6 +193,26 @@ impl Client {
             }
         }
         Err(Error::conflict("session_contended", "the current branch keeps changing").hint("try again"))
+    }
+
+    /// Refuses a branch that does not begin with an event: whoever edits again with the same key and other words means another.
+    async fn check_begins_with(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        at: Position,
+        event: &NewEvent,
+    ) -> Result<()> {
+        let options = ReadOptions { from: at.seq + 1, kinds: EVENTS.to_vec(), ..ReadOptions::default() };
+        let page = self.read(session, Some(branch), options).await?.next().await?;
+        let first = page.into_iter().next().map(|entry| self.core.whole(entry)).transpose()?;
+        let is_same = match &first {
+            Some(entry) if entry.payload.is_some() => {
+                entry.header.kind == event.kind && entry.event()?.body == event.body.as_slice()
+            }
+            _ => false,
+        };
+        if is_same { Ok(()) } else { Err(other_fork(branch)) }
     }
 
     /// The current branch, of a session that allows what is to be done.
@@ -447,7 +471,7 @@ struct StepsAt {
 }
 
 fn other_fork(first: BranchId) -> Error {
-    let message = format!("branch {} has this key and left elsewhere", first.short());
+    let message = format!("branch {} has this key, and left elsewhere or begins otherwise", first.short());
     Error::conflict("branch_key_exists", message).hint("use another key for another fork")
 }
 

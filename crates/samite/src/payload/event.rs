@@ -8,8 +8,12 @@ const VERSION: u8 = 1;
 
 /// Whether entries of this kind are callers' events.
 pub fn is_event(kind: EntryKind) -> bool {
-    matches!(kind, EntryKind::MESSAGE | EntryKind::MODEL_RESPONSE | EntryKind::EVENT | EntryKind::COMPACTION)
+    EVENTS.contains(&kind)
 }
+
+/// The kinds of entries that callers write.
+pub const EVENTS: [EntryKind; 4] =
+    [EntryKind::MESSAGE, EntryKind::MODEL_RESPONSE, EntryKind::EVENT, EntryKind::COMPACTION];
 
 /// A caller's event.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,6 @@ use crate::log::ReadOptions;
 use samite_host::files;
 use samite_ledger::JournalKind;
 use samite_model::{BranchId, Error, JournalId, Position, Result, SessionId};
-use samite_workspace::read_payload;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -110,17 +109,11 @@ impl Client {
                 return Ok(history);
             }
             for entry in page {
-                let payload = match entry.payload {
-                    Some(payload) => payload,
-                    // Erased: nothing of it is told.
-                    None if entry.blocks.is_empty() => continue,
-                    None => {
-                        let mut bytes = Vec::new();
-                        read_payload(&self.core.blocks(), entry.header.owner, &entry.blocks, &mut bytes)?;
-                        bytes
-                    }
-                };
-                history.add(entry.position, entry.header.kind, &payload)?;
+                let entry = self.core.whole(entry)?;
+                // Of what was erased nothing is told.
+                if let Some(payload) = &entry.payload {
+                    history.add(entry.position, entry.header.kind, payload)?;
+                }
             }
         }
     }

@@ -395,8 +395,13 @@ fn a_fork_with_an_edited_entry_goes_on_from_before_it() {
         writer.append(event("noon")).await.unwrap();
         writer.release().await.unwrap();
         let edited = client.edited(at, b"what day is it".to_vec()).await.unwrap();
-        let options = ForkOptions { seq: Some(at.seq - 1), ..ForkOptions::default() };
-        let fork = client.fork_edited(session, options, edited).await.unwrap().branch;
+        let options = ForkOptions { seq: Some(at.seq - 1), key: Some("try".to_owned()), ..ForkOptions::default() };
+        let fork = client.fork_edited(session, options.clone(), edited.clone()).await.unwrap().branch;
+        // Who asks again under the key gets that branch, and with other words none.
+        assert_eq!(client.fork_edited(session, options.clone(), edited).await.unwrap().branch, fork);
+        let otherwise = client.edited(at, b"what year is it".to_vec()).await.unwrap();
+        let refused = client.fork_edited(session, options, otherwise).await.unwrap_err();
+        assert_eq!(refused.code(), "branch_key_exists");
         let entries =
             client.read(session, Some(fork), samite::ReadOptions::default()).await.unwrap().all().await.unwrap();
         let said: Vec<String> =
