@@ -28,15 +28,9 @@ pub fn is_temporary(name: &OsStr) -> bool {
 pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let directory = directory_of(path);
     let failed = |source| io_error("write", path, source);
-    let (mut file, temporary) = create_temporary(directory).map_err(failed)?;
-    let written = (|| {
-        set_mode(&file, mode)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        kill_point("files.atomic.written");
-        rename(&temporary, path)
-    })();
-    if let Err(source) = written {
+    let temporary = write_temporary(directory, bytes, mode).map_err(failed)?;
+    kill_point("files.atomic.written");
+    if let Err(source) = rename(&temporary, path) {
         discard(&temporary);
         return Err(failed(source));
     }
@@ -52,19 +46,14 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool> {
     let directory = directory_of(path);
     let failed = |source| io_error("write", path, source);
-    let (mut file, temporary) = create_temporary(directory).map_err(failed)?;
-    let written = (|| {
-        set_mode(&file, mode)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        kill_point("files.new.written");
-        // A second name, and not a rename, since that would replace what is there.
-        match std::fs::hard_link(&temporary, path) {
-            Ok(()) => Ok(true),
-            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(source) => Err(source),
-        }
-    })();
+    let temporary = write_temporary(directory, bytes, mode).map_err(failed)?;
+    kill_point("files.new.written");
+    // A second name, and not a rename, since that would replace what is there.
+    let written = match std::fs::hard_link(&temporary, path) {
+        Ok(()) => Ok(true),
+        Err(source) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(source) => Err(source),
+    };
     kill_point("files.new.named");
     discard(&temporary);
     let is_new = written.map_err(failed)?;
@@ -128,6 +117,19 @@ pub fn remove_temporaries(directory: &Path) -> Result<usize> {
 
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new file with these bytes, synced, under a name of its own; none is left where that fails.
+fn write_temporary(directory: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
+    let (mut file, temporary) = create_temporary(directory)?;
+    let written = set_mode(&file, mode).and_then(|()| file.write_all(bytes)).and_then(|()| file.sync_all());
+    match written {
+        Ok(()) => Ok(temporary),
+        Err(source) => {
+            discard(&temporary);
+            Err(source)
+        }
+    }
 }
 
 /// A new file under a name of its own: short, since a name of 255 bytes leaves no room for a suffix.

@@ -1,16 +1,8 @@
 //! What holds of artifacts.
 
-use super::{Bound, Claim, Coverage, Failure, Store};
+use super::{Bound, Claim, Coverage, Failure, Of, Store};
 
-const fn claim(
-    failure: Failure,
-    coverage: Coverage,
-    why: &'static str,
-    next: &'static str,
-    tests: &'static [&'static str],
-) -> Claim {
-    Claim { store: Store::Artifacts, substrate: None, failure, coverage, why, next, tests }
-}
+const HERE: Of = Of { store: Store::Artifacts, substrate: None };
 
 const SINCE_LAST_PUBLISHED: Coverage = Coverage::Bounded(Bound::SinceLastPublished);
 
@@ -22,7 +14,7 @@ const DELIVERED: &str =
     "samite::suite::artifacts::deliverables_are_published_when_they_changed_and_one_that_cannot_be_keeps_no_other";
 
 pub(super) const CLAIMS: [Claim; 14] = [
-    claim(
+    HERE.claim(
         Failure::HarnessCrash,
         Coverage::Covered,
         "Bytes, record and inputs are durable when the call returns, all or none of them.",
@@ -32,91 +24,91 @@ pub(super) const CLAIMS: [Claim; 14] = [
             "samite::suite::artifacts::a_put_whose_acknowledgement_got_lost_is_published_once",
         ],
     ),
-    claim(
+    HERE.claim(
         Failure::ReplicaReschedule,
         SINCE_LAST_PUBLISHED,
         "What was published is in the store, which the new replica opens.",
         "Keep the store on a volume that follows the replica.",
         &[OUTLIVES, DELIVERED],
     ),
-    claim(
+    HERE.claim(
         Failure::SandboxLoss,
         SINCE_LAST_PUBLISHED,
         "What was published is in the store, not in the sandbox.",
         "Declare deliverables (`session set --deliver`), and close before giving a sandbox up.",
         &[OUTLIVES, DELIVERED],
     ),
-    claim(
+    HERE.claim(
         Failure::SameZoneRestart,
         Coverage::NotCovered,
         "Bytes are synced before their record as everything is, but no test has cut the power over a publication.",
         "`samite verify` after the restart; put again what is not listed.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::ZoneLoss,
         Coverage::NotCovered,
         "The store is one directory on one machine.",
         "Take backups to another zone: `samite backup DIR`, and keep a `samite key export` there.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::VolumeCannotAttach,
         Coverage::NotCovered,
         "Without the store's volume nothing of it can be read; what it holds is as it was when it comes back.",
         "Take backups, or `samite artifact get` what must be at hand.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::TeardownBeforeSync,
         SINCE_LAST_PUBLISHED,
         "A close publishes deliverables before anything else, and names those that it could not.",
         "`samite workspace close SESSION --deadline 20s` in the hook that runs before a teardown.",
         &["samite::suite::closing::what_a_session_delivers_is_published_first_and_what_cannot_be_refuses", DELIVERED],
     ),
-    claim(
+    HERE.claim(
         Failure::Preemption,
         SINCE_LAST_PUBLISHED,
         "What was acknowledged is whole whenever the machine goes.",
         "Publish often: `samite artifact deliver SESSION` after each turn.",
         &["samite-cli::matrix::kill_matrix", DELIVERED],
     ),
-    claim(
+    HERE.claim(
         Failure::DiskLoss,
         Coverage::NotCovered,
         "There is one copy.",
         "Take backups to another disk: `samite backup DIR`.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::KeyLoss,
         Coverage::NotCovered,
         "Artifacts are sealed under the master key.",
         "Keep a copy elsewhere: `samite key export FILE`.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::OperatorDeletion,
         Coverage::NotCovered,
         "A deleted store is gone with its artifacts; a deleted branch, session or directory takes none of them.",
         "Take backups of the store.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::SameUserProcess,
         Coverage::NotCovered,
         "It can read the key and write the store; `samite verify` finds what it changed unless it remade all that follows.",
         "Run agents as another user than the store's.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::WronglyDeclaredEffect,
         Coverage::NotCovered,
         "Types, inputs and commands are recorded as they are named: a lineage that leaves something out is not found wrong.",
         "`samite artifact reproduce --run` shows whether the inputs suffice.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::IntentOnlyLog,
         Coverage::NotCovered,
         "An imported log may tell of files, and has no bytes of them.",

@@ -271,6 +271,25 @@ pub struct Claim {
     pub tests: &'static [&'static str],
 }
 
+/// What claims are about.
+struct Of {
+    store: Store,
+    substrate: Option<Substrate>,
+}
+
+impl Of {
+    const fn claim(
+        &self,
+        failure: Failure,
+        coverage: Coverage,
+        why: &'static str,
+        next: &'static str,
+        tests: &'static [&'static str],
+    ) -> Claim {
+        Claim { store: self.store, substrate: self.substrate, failure, coverage, why, next, tests }
+    }
+}
+
 /// Every claim, in the order of shapes and failures.
 pub fn claims() -> Vec<Claim> {
     Store::ALL.into_iter().flat_map(claims_of).collect()
@@ -284,14 +303,9 @@ pub fn claims_of(store: Store) -> Vec<Claim> {
         Store::Artifacts => artifacts::CLAIMS.to_vec(),
         Store::Memory | Store::Audit => Failure::ALL
             .into_iter()
-            .map(|failure| Claim {
-                store,
-                substrate: None,
-                failure,
-                coverage: Coverage::NotThere,
-                why: "This version has no such store.",
-                next: "Keep such state elsewhere.",
-                tests: &[],
+            .map(|failure| {
+                let (why, next) = ("This version has no such store.", "Keep such state elsewhere.");
+                Of { store, substrate: None }.claim(failure, Coverage::NotThere, why, next, &[])
             })
             .collect(),
     }

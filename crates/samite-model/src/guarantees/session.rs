@@ -1,19 +1,11 @@
 //! What holds of a session's log and steps.
 
-use super::{Bound, Claim, Coverage, Failure, Store};
+use super::{Bound, Claim, Coverage, Failure, Of, Store};
 
-const fn claim(
-    failure: Failure,
-    coverage: Coverage,
-    why: &'static str,
-    next: &'static str,
-    tests: &'static [&'static str],
-) -> Claim {
-    Claim { store: Store::Session, substrate: None, failure, coverage, why, next, tests }
-}
+const HERE: Of = Of { store: Store::Session, substrate: None };
 
 pub(super) const CLAIMS: [Claim; 14] = [
-    claim(
+    HERE.claim(
         Failure::HarnessCrash,
         Coverage::Covered,
         "An entry is durable when its call returns, and a step without an outcome is in doubt until that is settled.",
@@ -24,7 +16,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
             "samite::suite::scripts::a_script_that_starts_again_from_the_top_does_nothing_twice",
         ],
     ),
-    claim(
+    HERE.claim(
         Failure::ReplicaReschedule,
         Coverage::Covered,
         "Where the new replica opens the same store it goes on from what was acknowledged, and the old one is fenced.",
@@ -34,35 +26,35 @@ pub(super) const CLAIMS: [Claim; 14] = [
             "samite::suite::zombies::a_zombie_that_was_replaced_by_force_is_fenced_and_its_outcomes_are_kept",
         ],
     ),
-    claim(
+    HERE.claim(
         Failure::SandboxLoss,
         Coverage::Covered,
         "The log is in the store, not in the sandbox.",
         "Keep the store outside of the sandbox; `samite recover SESSION` works without the workspace.",
         &["samite::suite::recovery::thirty_days_later_and_without_its_workspace_a_session_is_recovered"],
     ),
-    claim(
+    HERE.claim(
         Failure::SameZoneRestart,
         Coverage::Covered,
         "What was acknowledged had been synced to the disk.",
         "`samite recover SESSION` after the restart.",
         &["samite-powercut::suite::store::a_store_of_two_processes_loses_nothing_acknowledged_in_a_power_cut"],
     ),
-    claim(
+    HERE.claim(
         Failure::ZoneLoss,
         Coverage::NotCovered,
         "The store is one directory on one machine.",
         "Take backups to another zone: `samite backup DIR`, and keep a `samite key export` there.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::VolumeCannotAttach,
         Coverage::NotCovered,
         "Without the store's volume there is no session to go on with; what it holds is as it was when it comes back.",
         "Take backups: one opens elsewhere with the same master key.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::TeardownBeforeSync,
         Coverage::Covered,
         "Nothing that was acknowledged waits for a later sync.",
@@ -71,7 +63,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
             "samite-powercut::suite::store::a_store_whose_processes_were_killed_loses_nothing_acknowledged_in_a_power_cut",
         ],
     ),
-    claim(
+    HERE.claim(
         Failure::Preemption,
         Coverage::Covered,
         "It is a crash at any moment, and each moment that matters was tried.",
@@ -81,42 +73,42 @@ pub(super) const CLAIMS: [Claim; 14] = [
             "samite-powercut::suite::store::a_store_whose_processes_were_killed_loses_nothing_acknowledged_in_a_power_cut",
         ],
     ),
-    claim(
+    HERE.claim(
         Failure::DiskLoss,
         Coverage::NotCovered,
         "There is one copy.",
         "Take backups to another disk: `samite backup DIR`.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::KeyLoss,
         Coverage::NotCovered,
         "Everything is sealed under the master key, and nothing opens it without.",
         "Keep a copy elsewhere: `samite key export FILE`.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::OperatorDeletion,
         Coverage::NotCovered,
         "A deleted store is gone, and so is what a deleted branch alone had; both are shown and asked for first.",
         "Take backups; look at `samite branch delete --dry-run`.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::SameUserProcess,
         Coverage::NotCovered,
         "It can read the key and write the store; `samite verify` finds what it changed unless it remade all that follows.",
         "Run agents as another user than the store's.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::WronglyDeclaredEffect,
         Coverage::NotCovered,
         "An effect is treated as declared: `idempotent` on something that is not happens twice.",
         "Declare less: an opaque step asks a person.",
         &[],
     ),
-    claim(
+    HERE.claim(
         Failure::IntentOnlyLog,
         Coverage::Bounded(Bound::ListedDoubt),
         "A call without a result may have run or not, and no log of intents can tell.",

@@ -156,6 +156,10 @@ impl Client {
         if known.collected.contains(&record.artifact) || known.decisions.kept(&row).is_over(self.core.now()) {
             return Ok(false);
         }
+        self.is_there(record).await
+    }
+
+    async fn is_there(&self, record: &ArtifactRecord) -> Result<bool> {
         Ok(self.core.0.blocks.find_blocks(vec![record.root]).await?.iter().all(Option::is_some))
     }
 
@@ -165,8 +169,7 @@ impl Client {
             Error::not_found("no_artifact", format!("there is no artifact {artifact}"))
                 .hint("`samite artifact list` shows those that you may see")
         })?;
-        let there = self.core.0.blocks.find_blocks(vec![record.root]).await?.iter().all(Option::is_some);
-        if there {
+        if self.is_there(&record).await? {
             return Ok(record);
         }
         if self.core.collected().await?.artifacts.contains(&artifact) {

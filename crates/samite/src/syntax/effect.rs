@@ -35,6 +35,12 @@ pub fn parse_effect(text: &str, within: &[String]) -> Result<Effect> {
     Ok(effect)
 }
 
+/// So many units.
+fn times(digits: &str, unit: Option<u64>) -> Option<u64> {
+    let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
+    number.parse::<u64>().ok()?.checked_mul(unit?)
+}
+
 /// A time in seconds: `90`, `90s`, `15m`, `24h`, `7d`.
 ///
 /// # Errors
@@ -48,15 +54,10 @@ pub fn parse_seconds(text: &str) -> Result<u64> {
         "d" => Some(86_400),
         _ => None,
     };
-    let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
-    number
-        .and_then(|number| number.parse::<u64>().ok())
-        .zip(unit)
-        .and_then(|(number, unit)| number.checked_mul(unit))
-        .ok_or_else(|| {
-            Error::invalid("bad_duration", format!("{text:?} is no time"))
-                .hint("a number of seconds, or with a unit: 90s, 15m, 24h, 7d")
-        })
+    times(digits, unit).ok_or_else(|| {
+        Error::invalid("bad_duration", format!("{text:?} is no time"))
+            .hint("a number of seconds, or with a unit: 90s, 15m, 24h, 7d")
+    })
 }
 
 /// A part of the whole in percent, as thousandths: `5%`, `2.5%`.
@@ -92,15 +93,10 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
         "T" => Some(1u64 << 40),
         _ => None,
     };
-    let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
-    number
-        .and_then(|number| number.parse::<u64>().ok())
-        .zip(unit)
-        .and_then(|(number, unit)| number.checked_mul(unit))
-        .ok_or_else(|| {
-            Error::invalid("bad_size", format!("{text:?} is no number of bytes"))
-                .hint("a number, or with a unit: 512K, 100M, 10G")
-        })
+    times(digits, unit).ok_or_else(|| {
+        Error::invalid("bad_size", format!("{text:?} is no number of bytes"))
+            .hint("a number, or with a unit: 512K, 100M, 10G")
+    })
 }
 
 /// A path below the workspace, without what changes nothing in it.

@@ -127,10 +127,7 @@ impl Planner {
         let reading = |record, text, flaw, range| Reading { record, text, flaw, range, content };
         match (&whole, behind) {
             (_, Some(at)) => {
-                let text = decoded.text.get(at..).unwrap_or_default();
-                let start = decoded.range.end.saturating_sub(text.len());
-                let tail = start..decoded.range.end;
-                let range = if line.bytes.get(tail.clone()) == Some(text.as_bytes()) { tail } else { decoded.range };
+                let (text, range) = decoded.behind(line.bytes, at);
                 let parsed = parse(text);
                 let record = match &parsed {
                     Parsed::Record(record) => Some(record.as_ref()),

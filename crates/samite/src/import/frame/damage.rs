@@ -55,6 +55,16 @@ pub(in crate::import) struct Decoded<'a> {
     pub(in crate::import) flaw: Option<Flaw>,
 }
 
+impl Decoded<'_> {
+    /// The text from a place in it on, and where that is in the line's bytes; where they cannot be told apart, all of it.
+    pub(in crate::import) fn behind(&self, bytes: &[u8], at: usize) -> (&str, Range<usize>) {
+        let text = self.text.get(at..).unwrap_or_default();
+        let tail = self.range.end.saturating_sub(text.len())..self.range.end;
+        let is_there = bytes.get(tail.clone()) == Some(text.as_bytes());
+        (text, if is_there { tail } else { self.range.clone() })
+    }
+}
+
 /// Whether a line holds nothing but white space.
 pub(in crate::import) fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)

@@ -439,10 +439,7 @@ impl<F: Format> Planner for Flat<F> {
             !line.terminated && before.ends_with(['[', ',', ':', ' '])
         };
         if let Some(at) = behind.filter(|at| !is_cut && !is_part(at)) {
-            let text = decoded.text.get(at..).unwrap_or_default();
-            let start = decoded.range.end.saturating_sub(text.len());
-            let tail = start..decoded.range.end;
-            let range = if line.bytes.get(tail.clone()) == Some(text.as_bytes()) { tail } else { decoded.range };
+            let (text, range) = decoded.behind(line.bytes, at);
             let reading = Reading { raw: Raw::parse(text), flaw: Some(Flaw::Glued), range };
             self.accept_reading(line, &reading, &mut items);
             return items;
