@@ -128,8 +128,7 @@ impl Verify {
         };
         let lost = if self.accept_loss { store.ledger().accept_loss().await? } else { store.ledger().lost() };
         let progress = surface.printer.progress("verifying");
-        let verified =
-            store.store().verify(rebuild, Some(&mut |now| progress.set(now.entries, Some(now.of_entries)))).await?;
+        let verified = store.store().verify(rebuild, Some(&progress.observer())).await?;
         drop(progress);
         let ok = verified.findings.is_empty()
             && verified.packs.is_empty()

@@ -4,7 +4,7 @@ use super::Root;
 use crate::store::Store;
 use crate::tree::references;
 use samite_keys::Domain;
-use samite_model::{BlockId, Error, ErrorKind, Result};
+use samite_model::{BlockId, Error, ErrorKind, Observer, Result};
 use std::collections::HashSet;
 
 /// So many blocks are read at once.
@@ -13,13 +13,15 @@ const BATCH: usize = 64;
 /// Is told of a block that is missing or damaged, with the first root that reaches it.
 pub type OnDamage<'a> = &'a mut (dyn FnMut(&Root, BlockId, Error) + Send);
 
-/// Reads and opens every block that trees reach, each once. Roots that are no trees are left to whoever reads them.
+/// Reads and opens every block that trees reach, each once. Roots that are no trees are left to whoever reads them. The
+/// observer is told how many roots were followed.
 ///
 /// # Errors
 /// Those of the index and the pack store, except that a block is missing or damaged.
-pub fn check_blocks(store: &Store, roots: &[Root], damaged: OnDamage<'_>) -> Result<()> {
+pub fn check_blocks(store: &Store, roots: &[Root], observer: &Observer, damaged: OnDamage<'_>) -> Result<()> {
     let mut seen: HashSet<BlockId> = HashSet::new();
-    for root in roots.iter().filter(|root| root.tree) {
+    for (root, done) in roots.iter().zip(0..).filter(|(root, _)| root.tree) {
+        observer.tell("verifying trees", done, Some(roots.len() as u64));
         let mut pending: Vec<BlockId> = Some(root.block).filter(|block| seen.insert(*block)).into_iter().collect();
         let mut chunks = Vec::new();
         while !pending.is_empty() {

@@ -4,13 +4,14 @@ use crate::place::Place;
 use crate::support::{assert_verifies, attached, begin_restore, event, files_only, noise, run, take, take_of};
 use samite::recover::{RecoverOptions, Site};
 use samite::workspace::RestoreRequest;
-use samite::{Begin, Client, ForkOptions, NewSession, NewStep, WriterOptions};
+use samite::{Begin, Client, ForkOptions, NewSession, NewStep, Observer, WriterOptions};
 use samite_model::recovery::Decision;
 use samite_model::step::{Effect, State};
 use samite_model::{ErrorKind, SessionId};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn read(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
@@ -395,6 +396,47 @@ fn a_backup_beside_writers_and_collections_is_a_store_that_verifies() {
         over.store(true, Ordering::Relaxed);
         checked.unwrap();
     });
+}
+
+#[test]
+fn what_a_collection_takes_while_a_verification_reads_is_no_damage() {
+    let place = Arc::new(Place::new());
+    let work = place.directory("work");
+    let store = place.open();
+    let client = run(store.client()).unwrap();
+    let session = run(attached(&client, &work));
+    // The first tree stays; the second is what the branch that a rewind leaves had.
+    fs::write(work.join("file"), noise(1, 100_000)).unwrap();
+    let first = run(take(&client, session)).position.seq;
+    fs::write(work.join("file"), noise(2, 100_000)).unwrap();
+    run(take(&client, session));
+    // The snapshot before going back is another tree then.
+    fs::write(work.join("mine"), "by a person").unwrap();
+    let options = ForkOptions { seq: Some(first), ..ForkOptions::default() };
+    let left =
+        run(client.rewind(session, options, WriterOptions::default(), &RestoreRequest::default())).unwrap().0.previous;
+    let taken = Arc::new(Mutex::new(None));
+    let observer = {
+        let (place, taken) = (place.clone(), taken.clone());
+        Observer::new(move |now| {
+            let mut taken = taken.lock().unwrap();
+            if now.what == "verifying trees" && taken.is_none() {
+                // On a thread of its own, beside the one that verifies.
+                let collected = std::thread::scope(|scope| {
+                    let collecting = scope.spawn(|| {
+                        let client = run(place.client());
+                        run(client.set_lifetime(session, left, Some(1))).unwrap();
+                        run(client.collect()).unwrap()
+                    });
+                    collecting.join().unwrap()
+                });
+                *taken = Some(collected.blocks);
+            }
+        })
+    };
+    let verified = run(store.store().verify(false, Some(&observer))).unwrap();
+    assert!(taken.lock().unwrap().unwrap() > 0);
+    assert!(verified.findings.is_empty(), "{:#?}", verified.findings);
 }
 
 #[test]

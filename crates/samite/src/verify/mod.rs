@@ -1,19 +1,18 @@
 //! Verifying a store: its chains, its payloads against their commitments, its views against its entries.
 
-use crate::branch::Lifetime;
-use crate::core::Core;
-use crate::core::Store;
+mod trees;
+
+use crate::core::{Core, Store};
 use crate::payload::BranchDeleted;
-use crate::views::row;
 use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
 use samite_ledger::verify::{Finding, Options, Progress, What, list, verify};
-use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, RowQuery, StoredEntry};
+use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, StoredEntry};
 use samite_model::hash::CommitmentHasher;
-use samite_model::{BlockId, BranchId, Error, ErrorKind, Header, JournalId, Position, Pseudonym, Result, SessionId};
-use samite_workspace::{Root, check_blocks, read_payload};
+use samite_model::{Error, ErrorKind, Header, JournalId, Observer, Result, SessionId};
+use samite_workspace::read_payload;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
 /// What a verification saw.
@@ -35,23 +34,20 @@ pub struct Verified {
     pub rebuilt: Vec<JournalId>,
 }
 
-/// Is told how far a verification is.
-pub type OnProgress<'a> = &'a mut (dyn FnMut(Progress) + Send);
-
 impl Store {
-    /// Verifies every journal of the tenant. With `rebuild`, views that disagree with their entries are made again.
+    /// Verifies every journal of the tenant, and the blocks of the trees and artifacts that it names. With `rebuild`, views
+    /// that disagree with their entries are made again. The observer is told how many entries are verified, and then how
+    /// many trees.
     ///
     /// # Errors
     /// Those of the ledger other than `corrupt`, which is a finding.
-    pub async fn verify(&self, rebuild: bool, mut progress: Option<OnProgress<'_>>) -> Result<Verified> {
+    pub async fn verify(&self, rebuild: bool, observer: Option<&Observer>) -> Result<Verified> {
+        let silent = Observer::default();
+        let observer = observer.unwrap_or(&silent);
         let core = &self.core;
         let mut check =
             |state: &JournalState, header: &Header, entry: &StoredEntry| core.check_payload(state, header, entry);
-        let mut tell = |now: Progress| {
-            if let Some(progress) = &mut progress {
-                progress(now);
-            }
-        };
+        let mut tell = |now: Progress| observer.tell("verifying entries", now.entries, Some(now.of_entries));
         let options = Options { payloads: Some(&mut check), progress: Some(&mut tell), ..Options::default() };
         let report = verify(core.0.ledger.as_ref(), options).await?;
         let mut verified = Verified {
@@ -85,7 +81,7 @@ impl Store {
         let unreadable = &mut verified.unreadable;
         let cuts = core.check_cuts(&verified.findings, unreadable).await?;
         verified.findings.extend(cuts);
-        let trees = core.check_trees(&verified.findings, unreadable).await?;
+        let trees = core.check_trees(&verified.findings, unreadable, observer).await?;
         verified.findings.extend(trees);
         let packs = core.check_packs().await;
         verified.packs = unless_damaged(unreadable, "the list of packs", packs)?.unwrap_or_default();
@@ -160,80 +156,6 @@ impl Core {
     /// The journals that can be read; the others are told of once, by whoever verifies the entries.
     async fn listed(&self) -> Result<Vec<JournalState>> {
         list(self.0.ledger.as_ref(), &JournalFilter::default()).await.map(|listed| listed.journals)
-    }
-
-    /// Reads every block of the trees that entries name, each once, and says at which entry one is missing or damaged.
-    async fn check_trees(&self, damaged: &[Finding], unreadable: &mut Vec<String>) -> Result<Vec<Finding>> {
-        let now = self.now();
-        let states = self.listed().await?;
-        let mut lifetimes: HashMap<BranchId, Lifetime> = HashMap::new();
-        for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
-            let what = format!("what journal {} says of lifetimes", control.id);
-            lifetimes.extend(unless_damaged(unreadable, &what, self.lifetimes(control).await)?.unwrap_or_default());
-        }
-        // What an erased owner left goes with the next collection, and nobody can say what it was.
-        let living: HashSet<Pseudonym> = self.0.keys.live_keys()?.into_iter().map(|key| key.subject).collect();
-        let is_damaged = |journal: JournalId| damaged.iter().any(|finding| finding.journal == journal);
-        // What a retained branch has or inherits must be there; of others, what is there must be whole.
-        let mut trees: BTreeMap<(JournalId, u64), (Root, bool)> = BTreeMap::new();
-        let readable = |state: &&JournalState| !is_damaged(state.id) && living.contains(&state.owner);
-        for state in states.iter().filter(|state| state.kind == JournalKind::Branch).filter(readable) {
-            let retained = state.status == JournalStatus::Open
-                && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
-            let at = Position { journal: state.id, seq: state.head };
-            let query = RowQuery { at, kind: row::TREE, hashes: Vec::new(), limit: usize::MAX };
-            let what = format!("which trees journal {} has", state.id);
-            let rows = unless_damaged(unreadable, &what, self.0.ledger.rows(query).await)?;
-            for row in rows.unwrap_or_default() {
-                if is_damaged(row.position.journal) || !(retained || row.position.journal == state.id) {
-                    continue;
-                }
-                let Some(block) = unless_damaged(unreadable, &what, BlockId::from_slice(&row.value))? else { continue };
-                let root = Root { label: String::new(), owner: state.owner, block, tree: true };
-                trees.entry((row.position.journal, row.position.seq)).or_insert((root, false)).1 |= retained;
-            }
-        }
-        let what = "which trees and artifacts were collected";
-        let gone = unless_damaged(unreadable, what, self.collected().await)?.unwrap_or_default();
-        for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts).filter(readable) {
-            let what = format!("which artifacts journal {} has", state.id);
-            let artifacts = unless_damaged(unreadable, &what, self.retained(state, now, &gone.artifacts).await)?;
-            for artifact in artifacts.unwrap_or_default() {
-                let Position { journal, seq } = artifact.position;
-                trees.insert((journal, seq), (artifact.root, !artifact.collected));
-            }
-        }
-        let collected = gone.trees;
-        let places = self.0.blocks.find_blocks(trees.values().map(|(root, _)| root.block).collect()).await;
-        let Some(places) = unless_damaged(unreadable, "the index of blocks", places)? else { return Ok(Vec::new()) };
-        let mut findings = Vec::new();
-        let mut roots = Vec::new();
-        for (((journal, seq), (root, retained)), place) in trees.into_iter().zip(places) {
-            // A branch may have come to be retained after its trees were collected.
-            if place.is_some() || retained && !collected.contains(&root.block) {
-                let label = roots.len().to_string();
-                let at = Position { journal, seq };
-                roots.push(((at, retained), Root { label, ..root }));
-            }
-        }
-        let (positions, roots): (Vec<(Position, bool)>, Vec<Root>) = roots.into_iter().unzip();
-        let checked = check_blocks(&self.blocks(), &roots, &mut |root, _, error| {
-            let place = root.label.parse().ok().and_then(|at: usize| positions.get(at));
-            if let Some((Position { journal, seq }, retained)) = place {
-                let finding = Finding::of_entry(*journal, *seq, What::Tree, error.message().to_owned());
-                findings.push((root.block, *retained, finding));
-            }
-        });
-        unless_damaged(unreadable, "a block of the trees", checked)?;
-        // A collection may have taken it meanwhile.
-        let places = self.0.blocks.find_blocks(findings.iter().map(|(root, ..)| *root).collect()).await;
-        let places = unless_damaged(unreadable, "the index of blocks", places)?;
-        let places = places.unwrap_or_else(|| vec![None; findings.len()]);
-        let found = findings.into_iter().zip(places);
-        Ok(found
-            .filter(|((_, retained, _), place)| *retained || place.is_some())
-            .map(|((.., found), _)| found)
-            .collect())
     }
 
     /// Reads what each pack says of itself. Its blocks are checked by whoever reads them.
