@@ -78,9 +78,9 @@ Examples:
     /// Import items of the OpenAI Responses API: messages, calls as steps, attachments
     ///
     /// A file holds an item or a whole response a line, or is one JSON document: a response, or a list of items. Each is
-    /// a record, kept byte for byte. An image or file that stands in an item as base64 becomes an entry of its own,
-    /// decoded, before the item. Two responses to the same one are branches. Importing again adds only what is new. A
-    /// call without an output is in doubt.
+    /// a record, kept byte for byte. An image or file that stands in an item as base64 is published as an
+    /// artifact (`samite artifact list SESSION`). Two responses to the same one are branches. Importing again adds only
+    /// what is new. A call without an output is in doubt.
     #[command(after_long_help = "\
 Examples:
   samite import responses chat.jsonl

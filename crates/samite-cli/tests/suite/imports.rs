@@ -117,3 +117,38 @@ fn what_is_no_source_of_a_format_is_refused_and_makes_no_session() {
     assert!(!said.contains("secret-word"), "{said}");
     assert_eq!(place.json(&["session", "list"]).json()["sessions"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn attachments_of_items_become_artifacts_once() {
+    let place = Place::new();
+    sources(&place);
+    let imported = place.json(&["import", "responses", "chat.jsonl"]).json();
+    let id = text(&imported, "/id");
+    place.json(&["import", "responses", "chat.jsonl"]).json();
+    assert_attached(&place, &id);
+}
+
+fn assert_attached(place: &Place, id: &str) {
+    let listed = place.json(&["artifact", "list", id]).json();
+    let all: Vec<_> = listed["artifacts"].as_array().unwrap().iter().map(|one| text(one, "/name")).collect();
+    assert_eq!(all, ["image-ea8f163db386.png"], "{listed}");
+    let artifact = text(&listed["artifacts"][0], "/id");
+    assert_eq!(place.run(&["artifact", "get", &artifact]).ok(), "hello");
+    assert!(place.json(&["verify"]).json()["findings"].as_array().unwrap().is_empty());
+}
+
+#[cfg(feature = "kill-points")]
+#[test]
+fn an_import_that_is_killed_over_an_attachment_goes_on() {
+    for point in ["artifact.stored", "artifact.committed"] {
+        let place = Place::new();
+        sources(&place);
+        let mut command = place.command(&["import", "responses", "chat.jsonl"]);
+        assert!(!command.env("SAMITE_KILL_POINT", point).output().unwrap().status.success(), "{point}");
+        let imported = place.json(&["import", "responses", "chat.jsonl"]).json();
+        assert_eq!(counts(&imported), [3, 3, 0, 0], "{point}: {imported}");
+        assert_attached(&place, &text(&imported, "/id"));
+        let again = place.json(&["import", "responses", "chat.jsonl"]).json();
+        assert_eq!(counts(&again), [3, 0, 3, 0], "{point}: {again}");
+    }
+}

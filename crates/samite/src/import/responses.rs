@@ -9,7 +9,7 @@
 //!   runs itself (`web_search_call`, …) is no step;
 //! - a whole response is one response of the model with its items' calls. One that names a `previous_response_id` which
 //!   another response followed before starts a branch after that one;
-//! - an image or file that stands in an item as base64 is an entry of its own as well, decoded, before the item;
+//! - an image or file that stands in an item as base64 is published as an artifact before the item;
 //! - `compaction` is a compaction; every other item and field is an event beside the conversation.
 
 mod attachments;

@@ -2,6 +2,7 @@
 
 use crate::support::{World, run, shared};
 use samite::ReadOptions;
+use samite::artifact::ArtifactFilter;
 use samite::import::{Checkpoints, Harness, Imported, Importer};
 use samite_host::files;
 use samite_model::{EntryKind, SessionId};
@@ -234,6 +235,57 @@ fn rows_that_cannot_be_decoded_or_hang_off_nothing_are_kept_and_named() {
         let parent = world.client.session(inner).await.unwrap().created.parent.unwrap();
         assert_eq!(parent.session, found[0].1.session);
         assert_sound(&world).await;
+    });
+}
+
+/// An item with a file as base64.
+fn item(id: &str, name: &str, base64: &str) -> String {
+    format!(
+        "{{\"type\":\"message\",\"id\":\"{id}\",\"role\":\"user\",\"content\":[{{\"type\":\"input_file\",\
+         \"filename\":\"{name}\",\"file_data\":\"data:text/plain;base64,{base64}\"}}]}}\n"
+    )
+}
+
+/// Imports items, and says what was added, with name, version and bytes of each artifact, and the kinds of all entries.
+async fn items(world: &World, directory: &Path, text: &str) -> (u64, Vec<(String, u64, String)>, Vec<EntryKind>) {
+    let path = directory.join("chat.jsonl");
+    files::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
+    let mut importer = Importer::new(&world.client);
+    let became = importer.source(Harness::Responses, &path, &mut |_| {}).await.unwrap();
+    let mut artifacts = Vec::new();
+    let filter = ArtifactFilter { session: Some(became.session), all_versions: true, ..ArtifactFilter::default() };
+    for artifact in world.client.artifacts(&filter).await.unwrap() {
+        let mut bytes = Vec::new();
+        world.client.artifact_bytes(artifact.record.artifact, None, &mut bytes).await.unwrap();
+        artifacts.push((artifact.record.name, artifact.record.version, String::from_utf8(bytes).unwrap()));
+    }
+    let all = world.client.read(became.session, None, ReadOptions::default()).await.unwrap().all().await.unwrap();
+    assert_sound(world).await;
+    let kinds = all.iter().map(|entry| entry.header.kind).collect();
+    (became.report.accounting.imported, artifacts, kinds)
+}
+
+#[test]
+fn attachments_are_artifacts_before_their_item_and_importing_again_makes_no_version() {
+    let world = World::new();
+    let place = tempfile::tempdir().unwrap();
+    run(async {
+        let (message, published) = (EntryKind::MESSAGE, EntryKind::ARTIFACT_PUBLISHED);
+        // "one" twice, then "two", then "one" again, all under one name.
+        let mut text = item("a", "x.txt", "b25l") + &item("b", "x.txt", "b25l") + &item("c", "x.txt", "dHdv");
+        text += &item("d", "x.txt", "b25l");
+        let version = |name: &str, version, bytes: &str| (name.to_owned(), version, bytes.to_owned());
+        let mut right = vec![version("x.txt", 1, "one"), version("x.txt", 2, "two"), version("x.txt", 3, "one")];
+        let mut kinds = vec![published, message, message, published, message, published, message];
+        assert_eq!(items(&world, place.path(), &text).await, (4, right.clone(), kinds.clone()));
+        assert_eq!(items(&world, place.path(), &text).await, (0, right.clone(), kinds.clone()));
+        // What was added since is all that is; an item that was changed since is told, and has its file.
+        text += &item("e", "y.txt", "dGhyZWU=");
+        let text = text.replace("dHdv", "VFdP");
+        right.extend([version("x.txt", 4, "TWO"), version("y.txt", 1, "three")]);
+        kinds.extend([published, message, published, message]);
+        assert_eq!(items(&world, place.path(), &text).await, (1, right.clone(), kinds.clone()));
+        assert_eq!(items(&world, place.path(), &text).await, (0, right, kinds));
     });
 }
 

@@ -1,9 +1,10 @@
 //! One branch of an import: entries gathered into commits.
 
 use super::Before;
+use crate::artifact::{ArtifactSource, PutArtifact};
 use crate::client::Client;
 use crate::core::Draft;
-use crate::import::frame::plan::{Append, CallStarted};
+use crate::import::frame::plan::{Append, Attachment, CallStarted, DedupeId};
 use crate::payload::{Event, StepEnded, StepStarted};
 use crate::views::{self, IndexHash, OpenStep, Projection, row};
 use crate::writer::{Writer, WriterOptions};
@@ -84,6 +85,10 @@ impl BranchImport {
             self.last = None;
             return Ok((*position, before.or(append.class.map(Before::Stored))));
         }
+        // Their bytes are durable before the entry is. One that died in between finds them by their ids.
+        for (at, attachment) in append.attachments.iter().enumerate() {
+            self.publish(attachment, &append.dedupe_if_changed.derived("attachment", at)).await?;
+        }
         let attributes = attributes(append, range);
         let draft = Draft {
             id: self.writer.core().entry_id()?,
@@ -96,6 +101,27 @@ impl BranchImport {
         self.last = Some((append.line, position.seq));
         self.push(draft);
         Ok((position, before))
+    }
+
+    /// Publishes an attachment, in a commit of its own after what is before it. When this returns, it is durable.
+    async fn publish(&mut self, attachment: &Attachment, dedupe: &DedupeId) -> Result<()> {
+        self.flush().await?;
+        let put = PutArtifact {
+            source: ArtifactSource::Bytes(attachment.bytes.clone()),
+            name: Some(attachment.name.clone()),
+            of_type: None,
+            mime: attachment.mime.clone(),
+            description: None,
+            inputs: Vec::new(),
+            step: None,
+            command: None,
+            dedupe: Some(dedupe.as_str().to_owned()),
+        };
+        if !self.writer.put_artifact(&put).await?.duplicate {
+            self.head += 1;
+            self.added = true;
+        }
+        Ok(())
     }
 
     /// The seq of a line's entry when this import made it.

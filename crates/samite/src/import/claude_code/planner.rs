@@ -235,6 +235,7 @@ impl Planner {
             flaw: reading.flaw,
             record: reading.range.clone(),
             class: Some(class),
+            attachments: Vec::new(),
             more: serde_json::Map::new(),
         }));
         items.extend(steps);

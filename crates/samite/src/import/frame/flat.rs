@@ -13,7 +13,9 @@ use super::context::ContextRole;
 use super::damage::{Flaw, decode, glued, is_blank};
 use super::ids::{Key, key, printable};
 use super::lines::Line;
-use super::plan::{Append, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, LineRange, SessionRef};
+use super::plan::{
+    Append, Attachment, Begin, BranchRef, CallStarted, DedupeId, Fork, Item, LineClass, LineRange, SessionRef,
+};
 use super::raw::Raw;
 use super::report::{Finding, FindingKind, Report, Unit, shown};
 use super::steps::{Calls, OpenCall, ResultIs};
@@ -69,7 +71,7 @@ pub(in crate::import) struct Meaning {
     pub(in crate::import) updates: bool,
     pub(in crate::import) more: Map<String, Value>,
     pub(in crate::import) findings: Vec<FindingKind>,
-    pub(in crate::import) parts: Vec<Part>,
+    pub(in crate::import) attachments: Vec<Attachment>,
 }
 
 /// A call of a tool.
@@ -98,13 +100,6 @@ pub(in crate::import) enum Back {
     Missing(String),
 }
 
-/// Bytes in a record that stand for themselves, such as an image: they become an entry of their own before it.
-#[derive(Debug)]
-pub(in crate::import) struct Part {
-    pub(in crate::import) bytes: Vec<u8>,
-    pub(in crate::import) more: Map<String, Value>,
-}
-
 impl Meaning {
     /// A record of this kind, with its kind's role.
     pub(in crate::import) fn of(kind: EntryKind) -> Self {
@@ -117,7 +112,7 @@ impl Meaning {
             updates: false,
             more: Map::new(),
             findings: Vec::new(),
-            parts: Vec::new(),
+            attachments: Vec::new(),
         }
     }
 
@@ -334,36 +329,22 @@ impl<F: Format> Flat<F> {
             self.report.accounting.imported += 1;
             LineClass::Imported
         };
-        let branch = BranchRef(self.current);
-        let append = |payload, dedupe: DedupeId, kind, more| Append {
+        items.push(Item::Append(Append {
             session: SessionRef(0),
-            branch,
+            branch: BranchRef(self.current),
             line: number,
             offset: line.offset,
-            payload,
-            dedupe: dedupe.clone(),
-            dedupe_if_changed: dedupe,
-            kind,
-            context: ContextRole::of_kind(kind),
-            summarises: None,
-            flaw: None,
-            record: 0..0,
-            class: None,
-            more,
-        };
-        for (at, part) in meaning.parts.into_iter().enumerate() {
-            let record = 0..part.bytes.len();
-            let part = append(Cow::Owned(part.bytes), dedupe.derived("part", at), EntryKind::EVENT, part.more);
-            items.push(Item::Append(Append { record, ..part }));
-        }
-        items.push(Item::Append(Append {
+            payload: Cow::Borrowed(line.bytes),
+            dedupe,
             dedupe_if_changed,
+            kind: meaning.kind,
             context: meaning.role,
             summarises,
             flaw: reading.flaw,
             record: reading.range.clone(),
             class: Some(class),
-            ..append(Cow::Borrowed(line.bytes), dedupe, meaning.kind, meaning.more)
+            attachments: meaning.attachments,
+            more: meaning.more,
         }));
         items.extend(steps);
     }

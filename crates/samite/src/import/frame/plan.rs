@@ -176,8 +176,21 @@ pub struct Append<'a> {
     pub record: Range<usize>,
     /// The line's class when the store did not know it; nothing for an entry derived from a line, which is none itself.
     pub class: Option<LineClass>,
+    /// What stands in the payload for itself: published as artifacts before the entry.
+    pub attachments: Vec<Attachment>,
     /// More attributes of the entry.
     pub more: Map<String, Value>,
+}
+
+/// Bytes that stand in a record for themselves, such as an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// What it is called; no control characters, at most 512 bytes.
+    pub name: String,
+    /// Its media type, where the source says one.
+    pub mime: Option<String>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl Append<'_> {

@@ -414,6 +414,7 @@ fn append(
         flaw: None,
         record,
         class: None,
+        attachments: Vec::new(),
         more,
     }
 }

@@ -1,9 +1,10 @@
 //! Images and files that stand in an item as base64.
 
-use crate::import::frame::flat::{Meaning, Part};
+use crate::import::frame::flat::Meaning;
+use crate::import::frame::ids::key;
+use crate::import::frame::plan::Attachment;
 use crate::import::frame::raw::Raw;
 use crate::import::frame::report::FindingKind;
-use serde_json::{Map, json};
 
 /// Adds what an item holds.
 pub(super) fn of_item(item: Raw<'_>, meaning: &mut Meaning) {
@@ -37,7 +38,7 @@ fn of_part(part: Raw<'_>, meaning: &mut Meaning) {
         }
         Some("input_file") => match text("file_data") {
             Some(url) if url.starts_with("data:") => add_url(&url, name, meaning),
-            Some(data) => add("application/octet-stream", name, &data, meaning),
+            Some(data) => add("", name, &data, meaning),
             None => {}
         },
         Some("input_audio") => {
@@ -65,9 +66,36 @@ fn add(mime: &str, name: Option<&str>, data: &str, meaning: &mut Meaning) {
         meaning.findings.push(FindingKind::AttachmentUnreadable);
         return;
     };
-    let mime: String = mime.split(';').next().unwrap_or_default().chars().take(100).collect();
-    let mut more = Map::new();
-    more.insert("attachment".to_owned(), json!({ "mime": mime, "name": name, "bytes": bytes.len() }));
-    meaning.parts.push(Part { bytes, more });
-    meaning.more.insert("attachments".to_owned(), meaning.parts.len().into());
+    let mime = media_type(mime);
+    let name = name.and_then(own_name).unwrap_or_else(|| name_of(mime.as_deref(), &bytes));
+    meaning.attachments.push(Attachment { name, mime, bytes });
+    meaning.more.insert("attachments".to_owned(), meaning.attachments.len().into());
+}
+
+/// A media type without its parameters, where it can be one.
+fn media_type(said: &str) -> Option<String> {
+    let mime = said.split(';').next().unwrap_or_default();
+    let (of, sub) = mime.split_once('/')?;
+    let is_type = !of.is_empty() && !sub.is_empty() && mime.len() <= 100;
+    (is_type && mime.bytes().all(|byte| byte.is_ascii_graphic())).then(|| mime.to_owned())
+}
+
+/// The last part of a name that an item gives.
+fn own_name(name: &str) -> Option<String> {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name: String = last.chars().filter(|one| !one.is_control()).take(120).collect();
+    Some(name).filter(|name| !matches!(name.trim(), "" | "." | ".."))
+}
+
+/// A name that tells equal bytes: an image that is sent again with every request is one artifact.
+fn name_of(mime: Option<&str>, bytes: &[u8]) -> String {
+    let hash = data_encoding::HEXLOWER.encode(&key(bytes));
+    let short = hash.get(..12).unwrap_or_default();
+    let (of, sub) = mime.and_then(|mime| mime.split_once('/')).unwrap_or(("file", ""));
+    let of = if matches!(of, "image" | "audio" | "video") { of } else { "file" };
+    let ending = sub.split('+').next().unwrap_or_default();
+    if ending.is_empty() || !ending.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return format!("{of}-{short}");
+    }
+    format!("{of}-{short}.{ending}")
 }

@@ -11,7 +11,7 @@ use super::frame::context::{ContextRole, context};
 use super::frame::elements::Elements;
 use super::frame::flat::{Flat, Format};
 use super::frame::lines::{Lines, Records};
-use super::frame::plan::{Append, Item};
+use super::frame::plan::{Append, Attachment, Item};
 use super::frame::report::Report;
 use samite_host::files;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ struct Entry {
     code: u16,
     context: ContextRole,
     id: String,
-    bytes: Vec<u8>,
     attributes: String,
     is_record: bool,
 }
@@ -37,6 +36,8 @@ struct Plan {
     forks: Vec<(usize, usize, u64, u64)>,
     started: Vec<(u64, String, String)>,
     ended: Vec<(u64, String, bool)>,
+    /// Each attachment with its line.
+    attached: Vec<(u64, Attachment)>,
     report: Report,
     current: usize,
     /// One word an item, for comparing the starts of plans.
@@ -47,6 +48,7 @@ fn plan(format: impl Format, records: &mut impl Records) -> Plan {
     let mut planner = Flat::new(format);
     let (mut key, mut entries, mut forks, mut started, mut ended, mut items) =
         (String::new(), vec![], vec![], vec![], vec![], vec![]);
+    let mut attached = Vec::new();
     let mut seen = 0;
     while let Some(record) = records.next_record().unwrap() {
         let mut once = 0;
@@ -62,6 +64,8 @@ fn plan(format: impl Format, records: &mut impl Records) -> Plan {
                     if append.class.is_some() {
                         assert_eq!(&append.payload[..], record.bytes);
                     }
+                    let line = append.line;
+                    attached.extend(append.attachments.iter().map(|one| (line, one.clone())));
                     entries.push(entry(&append));
                 }
                 Item::Duplicate { .. } | Item::Blank { .. } => once += 1,
@@ -78,7 +82,17 @@ fn plan(format: impl Format, records: &mut impl Records) -> Plan {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), entries.len(), "two entries share an id");
-    Plan { key, entries, forks, started, ended, report, current: current.first().map_or(0, |branch| branch.0), items }
+    Plan {
+        key,
+        entries,
+        forks,
+        started,
+        ended,
+        attached,
+        report,
+        current: current.first().map_or(0, |branch| branch.0),
+        items,
+    }
 }
 
 fn entry(append: &Append<'_>) -> Entry {
@@ -88,7 +102,6 @@ fn entry(append: &Append<'_>) -> Entry {
         code: append.kind.code(),
         context: append.context,
         id: append.dedupe.as_str().to_owned(),
-        bytes: append.payload.to_vec(),
         attributes: append.attributes().map(|value| value.to_string()).unwrap_or_default(),
         is_record: append.class.is_some(),
     }

@@ -20,7 +20,7 @@ fn document(text: &[u8]) -> Plan {
 const HELLO: &str = "aGVsbG8=";
 
 #[test]
-fn items_become_messages_and_steps_and_their_attachments_entries_of_their_own() {
+fn items_become_messages_and_steps_and_what_they_hold_is_attached() {
     let text = [
         format!("{{\"role\":\"user\",\"content\":[{{\"type\":\"input_text\",\"text\":\"see\"}},{{\"type\":\"input_image\",\"image_url\":\"data:image/png;base64,{HELLO}\"}},{{\"type\":\"input_file\",\"filename\":\"a.pdf\",\"file_data\":\"data:application/pdf;base64,aGk=\"}},{{\"type\":\"input_image\",\"image_url\":\"https://example.com/a.png\"}}]}}"),
         "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]}".to_owned(),
@@ -43,21 +43,50 @@ fn items_become_messages_and_steps_and_their_attachments_entries_of_their_own() 
     assert_eq!(plan.codes(), [(12, "in_doubt"), (13, "attachment_unreadable")]);
     let ended: Vec<_> = plan.ended.iter().map(|(line, id, failed)| (*line, id.as_str(), *failed)).collect();
     assert_eq!(ended, [(4, "c1", false), (6, "c2", true), (7, "mcp_1", false), (8, "mcp_2", true)]);
-    let parts: Vec<_> = plan.entries.iter().filter(|entry| !entry.is_record).collect();
-    let expected: [(u64, &[u8], &str); 4] = [
-        (1, b"hello", "{\"attachment\":{\"bytes\":5,\"mime\":\"image/png\",\"name\":null}}"),
-        (1, b"hi", "{\"attachment\":{\"bytes\":2,\"mime\":\"application/pdf\",\"name\":\"a.pdf\"}}"),
-        (4, b"hello", "{\"attachment\":{\"bytes\":5,\"mime\":\"image/jpeg\",\"name\":null}}"),
-        (9, b"hello", "{\"attachment\":{\"bytes\":5,\"mime\":\"image/webp\",\"name\":null}}"),
+    let attached: Vec<_> = plan
+        .attached
+        .iter()
+        .map(|(line, one)| (*line, one.name.as_str(), one.mime.as_deref(), one.bytes.as_slice()))
+        .collect();
+    let expected: [(u64, &str, Option<&str>, &[u8]); 4] = [
+        (1, "image-ea8f163db386.png", Some("image/png"), b"hello"),
+        (1, "a.pdf", Some("application/pdf"), b"hi"),
+        (4, "image-ea8f163db386.jpeg", Some("image/jpeg"), b"hello"),
+        (9, "image-ea8f163db386.webp", Some("image/webp"), b"hello"),
     ];
-    assert_eq!(parts.len(), 4);
-    for (part, (line, bytes, attributes)) in parts.iter().zip(expected) {
-        assert_eq!((part.line, part.bytes.as_slice(), part.attributes.as_str()), (line, bytes, attributes));
-    }
+    assert_eq!(attached, expected);
+    assert_eq!(plan.entries[0].attributes, "{\"attachments\":2}");
     assert_eq!(plan.context(0), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     assert_cuts::<Responses>(text.as_bytes(), 300, |text| {
         lines_of(identify(Path::new(PATH), &mut Lines::new(text)).unwrap().unwrap(), text)
     });
+}
+
+#[test]
+fn names_and_types_of_attachments_are_what_an_item_says_where_that_can_be_one() {
+    let named = |name: &str, head: &str| {
+        let part = serde_json::json!({ "type": "input_file", "filename": name, "file_data": format!("{head}{HELLO}") });
+        let item = serde_json::json!({ "type": "message", "role": "user", "content": [part] });
+        let plan = lines(format!("{item}\n").as_bytes());
+        let (_, found) = plan.attached.into_iter().next().unwrap();
+        (found.name, found.mime)
+    };
+    let hash = "ea8f163db386";
+    let long = "x".repeat(300);
+    let table = [
+        ("../../etc/passwd", "data:text/plain;base64,", "passwd".to_owned(), Some("text/plain")),
+        ("C:\\a\\b.txt", "data:text/plain;charset=utf-8;base64,", "b.txt".to_owned(), Some("text/plain")),
+        ("a\u{1b}[31m\nb", "", "a[31mb".to_owned(), None),
+        ("..", "data:application/zip;base64,", format!("file-{hash}.zip"), Some("application/zip")),
+        ("  ", "data:image/svg+xml;base64,", format!("image-{hash}.svg"), Some("image/svg+xml")),
+        ("", "data:application/vnd.ms-excel;base64,", format!("file-{hash}"), Some("application/vnd.ms-excel")),
+        ("", "data:;base64,", format!("file-{hash}"), None),
+        ("", "data:no type;base64,", format!("file-{hash}"), None),
+        (long.as_str(), "", "x".repeat(120), None),
+    ];
+    for (name, head, right, mime) in table {
+        assert_eq!(named(name, head), (right, mime.map(str::to_owned)), "{name:?} {head:?}");
+    }
 }
 
 #[test]
