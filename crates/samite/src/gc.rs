@@ -231,7 +231,7 @@ impl Client {
                 roots.retained.insert(state.id);
                 let trees = self.trees(state).await?;
                 // What was thinned out may have come to be needed since: somebody forked there.
-                let needed = gone_on_from(state, &trees);
+                let needed = gone_on_from(&trees);
                 for (position, root) in trees {
                     if (!thinned.contains(&position) || needed.contains(&position)) && kept.insert(position) {
                         roots.keep.push(tree_root(state, root));

@@ -4,14 +4,13 @@ use super::RecordedTree;
 use crate::client::Client;
 use crate::core::Core;
 use crate::log::{ReadOptions, Reader};
-use crate::payload::{CheckpointsThinned, ThinnedTree};
+use crate::payload::{CheckpointsThinned, Merged, ThinnedTree, WorkspaceClosed};
 use crate::session::branches_of;
 use crate::views::Projection;
 use samite_ledger::{Append, Commit, Guard, JournalState, JournalStatus, Read};
 use samite_model::cadence::Cause;
 use samite_model::thinning::{Candidate, Rule, keep};
 use samite_model::{BlockId, BranchId, EntryKind, Error, Position, Result, SessionId};
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// What thinning gives up of a branch.
@@ -63,9 +62,8 @@ const NAMED: usize = 2048;
 /// How often it is planned again because the session changed meanwhile.
 const ROUNDS: usize = 64;
 
-/// What names positions and trees that must stay.
-const NAMING: [EntryKind; 4] =
-    [EntryKind::MERGE_STARTED, EntryKind::MERGED, EntryKind::ARTIFACT_PUBLISHED, EntryKind::WORKSPACE_CLOSED];
+/// What names trees for good, in the log of a branch.
+const NAMING: [EntryKind; 2] = [EntryKind::MERGED, EntryKind::WORKSPACE_CLOSED];
 
 impl Client {
     /// What thinning out the checkpoints of a branch (none: of every branch of the session) by a rule gives up. Writes
@@ -154,7 +152,7 @@ impl Client {
         let already = self.thinned(session).await?.positions;
         let states = self.core.0.ledger.journals(branches_of(session)).await?;
         let open: Vec<&JournalState> = states.iter().filter(|state| state.status == JournalStatus::Open).collect();
-        let (positions, roots) = self.needed(&open).await?;
+        let (positions, roots) = self.needed(session, &open).await?;
         let now = self.core.now();
         let mut plan = ThinningPlan::default();
         for state in open.into_iter().filter(|state| branch.is_none_or(|branch| branch == state.id)) {
@@ -179,51 +177,46 @@ impl Client {
     }
 
     /// The positions and the trees that must stay: what branches go on from, what forks go on from, what open steps would be
-    /// put back to, and what merges and artifacts name.
-    async fn needed(&self, open: &[&JournalState]) -> Result<(HashSet<Position>, HashSet<BlockId>)> {
-        let (mut positions, mut roots) = (HashSet::new(), HashSet::new());
+    /// put back to, and what merges, artifacts and receipts name.
+    async fn needed(
+        &self,
+        session: SessionId,
+        open: &[&JournalState],
+    ) -> Result<(HashSet<Position>, HashSet<BlockId>)> {
+        let mut positions = self.checkpoints_of_artifacts(session).await?;
+        let mut roots = HashSet::new();
         for state in open {
-            positions.extend(gone_on_from(state, &self.trees(state).await?));
+            positions.extend(gone_on_from(&self.trees(state).await?));
             roots.extend(self.trees_of_open_steps(state).await?);
+            if let Some((_, merge)) = self.core.open_merge(state).await? {
+                roots.extend(merge.trees());
+                positions.extend([merge.ours, merge.theirs]);
+            }
+            for (_, merged) in self.core.second_parents(state).await? {
+                roots.insert(merged.root);
+                positions.insert(merged.theirs);
+            }
             let first = state.parent.map_or(1, |parent| parent.seq + 1);
             if state.head < first {
                 continue;
             }
             let head = Position { journal: state.id, seq: state.head };
             let options = ReadOptions { from: first, kinds: NAMING.to_vec(), ..ReadOptions::default() };
-            for entry in Reader::new(self.core.clone(), head, options).await?.all().await? {
-                if entry.payload.is_some() {
-                    self.named(&entry.json()?, &mut positions, &mut roots).await?;
+            // What was erased with its owner names nothing any more.
+            let entries = Reader::new(self.core.clone(), head, options).await?.all().await?;
+            for entry in entries.into_iter().filter(|entry| entry.payload.is_some()) {
+                if entry.header.kind == EntryKind::MERGED {
+                    let merged: Merged = entry.json()?;
+                    positions.insert(merged.ours);
+                    roots.insert(merged.root);
+                } else {
+                    let closed: WorkspaceClosed = entry.json()?;
+                    positions.insert(closed.tree);
+                    roots.insert(closed.root);
                 }
             }
         }
         Ok((positions, roots))
-    }
-
-    /// Whatever an entry names, by its place or by its tree.
-    async fn named(
-        &self,
-        value: &Value,
-        positions: &mut HashSet<Position>,
-        roots: &mut HashSet<BlockId>,
-    ) -> Result<()> {
-        let mut rest = vec![value];
-        while let Some(value) = rest.pop() {
-            match value {
-                Value::String(text) => roots.extend(text.parse::<BlockId>()),
-                Value::Array(items) => rest.extend(items),
-                Value::Object(fields) => {
-                    if let Ok(at) = serde_json::from_value::<Position>(value.clone())
-                        && self.core.0.ledger.journal(at.journal).await?.is_some_and(|state| at.seq <= state.head)
-                    {
-                        positions.extend(self.tree_at(at).await?.map(|tree| tree.position));
-                    }
-                    rest.extend(fields.values());
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }
 
@@ -236,11 +229,11 @@ fn is_meant(tree: &RecordedTree) -> bool {
     }
 }
 
-/// The trees, newest first, that a branch cannot go on without: its newest, and the one that it began with.
-pub(crate) fn gone_on_from(state: &JournalState, trees: &[(Position, BlockId)]) -> Vec<Position> {
-    let newest = trees.first();
-    let inherited = trees.iter().find(|(at, _)| at.journal != state.id);
-    newest.into_iter().chain(inherited).map(|(at, _)| *at).collect()
+/// Of a branch's trees, newest first, those that it cannot go on without: its newest, the one that it began with, and those
+/// that the branches in between began with, since a merge with any of them compares with such a one.
+pub(crate) fn gone_on_from(trees: &[(Position, BlockId)]) -> Vec<Position> {
+    let mut journals = HashSet::new();
+    trees.iter().map(|(at, _)| *at).filter(|at| journals.insert(at.journal)).collect()
 }
 
 impl Core {

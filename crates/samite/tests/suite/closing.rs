@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-fn site(place: &Place) -> Site {
+pub(crate) fn site(place: &Place) -> Site {
     let lives = place.path("lives");
     fs::create_dir_all(&lives).unwrap();
     Site { base: place.root().to_owned(), lives }

@@ -39,6 +39,7 @@ mod step_trees;
 mod steps;
 mod support;
 mod thinning;
+mod thinning_keeps;
 mod unacknowledged;
 mod watched;
 mod workspaces;

@@ -13,21 +13,21 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const MINUTE: i64 = 60_000_000_000;
-const DAY: i64 = 24 * 60 * MINUTE;
+pub(crate) const MINUTE: i64 = 60_000_000_000;
+pub(crate) const DAY: i64 = 24 * 60 * MINUTE;
 
 /// A session that works in a directory, on a clock that is set.
-struct Bench {
-    place: Place,
-    store: Store,
-    client: Client,
-    clock: Arc<TestClock>,
-    session: SessionId,
-    work: PathBuf,
+pub(crate) struct Bench {
+    pub(crate) place: Place,
+    pub(crate) store: Store,
+    pub(crate) client: Client,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) session: SessionId,
+    pub(crate) work: PathBuf,
 }
 
 impl Bench {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let place = Place::new();
         // A day's beginning, so that hours and days are those of the table.
         let clock = Arc::new(TestClock::new(SystemClock.now() / DAY * DAY));
@@ -38,37 +38,37 @@ impl Bench {
         Self { place, store, client, clock, session, work }
     }
 
-    async fn main(&self) -> BranchId {
+    pub(crate) async fn main(&self) -> BranchId {
         self.client.current_branch(self.session).await.unwrap()
     }
 
-    fn pass(&self, time: i64) {
+    pub(crate) fn pass(&self, time: i64) {
         self.clock.set(self.clock.now() + time);
     }
 
     /// A checkpoint with a file of its own, which no other has.
-    async fn take(&self, seed: u64) -> u64 {
+    pub(crate) async fn take(&self, seed: u64) -> u64 {
         fs::write(self.work.join("file"), noise(seed, 100_000)).unwrap();
         take(&self.client, self.session).await.position.seq
     }
 
-    async fn plan(&self) -> ThinningPlan {
+    pub(crate) async fn plan(&self) -> ThinningPlan {
         self.client.plan_thinning(self.session, None, &Rule::default()).await.unwrap()
     }
 
     /// The seqs that would go of a branch.
-    async fn going(&self, branch: BranchId) -> Vec<u64> {
+    pub(crate) async fn going(&self, branch: BranchId) -> Vec<u64> {
         let plan = self.plan().await;
         let of = plan.branches.iter().find(|one| one.branch == branch).unwrap();
         of.thinned.iter().map(|tree| tree.position.seq).collect()
     }
 
-    async fn thin(&self) -> ThinningPlan {
+    pub(crate) async fn thin(&self) -> ThinningPlan {
         self.client.thin(self.session, None, &Rule::default()).await.unwrap()
     }
 
     /// The file as it was at a checkpoint, or the error's code.
-    async fn file(&self, branch: BranchId, seq: u64) -> Result<Vec<u8>, String> {
+    pub(crate) async fn file(&self, branch: BranchId, seq: u64) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         let at = Position { journal: branch, seq };
         match self.client.cat(at, "file", &mut bytes).await {

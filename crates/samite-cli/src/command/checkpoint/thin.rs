@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// Thin old checkpoints out: all of the last hour stay, one an hour for a day, one a day after
 ///
 /// Of an hour, and of a day (UTC), the newest stays. A checkpoint that something needs stays in any case: a branch's newest,
-/// one that a fork goes on from, a merge or an artifact names or an open step would be put back to, one with a label of
-/// yours, and what was there before a restore. The log stays; `gc` then takes the trees. It shows what goes and how many
+/// one that a fork goes on from, a merge, an artifact or a receipt names or an open step would be put back to, one with a
+/// label of yours, and what was there before a restore. The log stays; `gc` then takes the trees. It shows what goes and how many
 /// bytes that frees, and asks; where nobody can be asked it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
