@@ -225,7 +225,8 @@ impl Bound {
         match (self, settings.map(|settings| settings.cadence)) {
             (Self::ListedDoubt, _) => "whether a step without a result ran: each is listed".to_owned(),
             (Self::SinceLastPublished, _) => {
-                "what changed among the deliverables since they were published last (`artifact deliver`, or a close)"
+                "what changed among the deliverables since they were published last (the end of a turn, a close, or \
+                 `artifact deliver`)"
                     .to_owned()
             }
             (Self::SinceLastTree, None) => {

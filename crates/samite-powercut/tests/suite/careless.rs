@@ -1,14 +1,13 @@
 //! Writers that are careless: what they lose must be seen, or the other tests prove nothing.
 
 use crate::cuts::{After, replay};
+use crate::planned::CARELESS;
 use crate::recording::{Recording, Worker};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-const CUTS: usize = 60;
 
 /// This writer has done so much.
 #[derive(Debug, Serialize, Deserialize)]
@@ -106,7 +105,7 @@ fn what_a_careless_writer_loses_is_seen() {
     });
     let Some(recording) = recording else { return };
     let counts = ALL.map(|careless| (careless, AtomicUsize::new(0)));
-    replay(recording, "careless writers", CUTS, |after| {
+    replay(recording, &CARELESS, |after| {
         for lost in losses(after) {
             let (_, count) = counts.iter().find(|(careless, _)| *careless == lost).unwrap();
             count.fetch_add(1, Ordering::Relaxed);
@@ -114,6 +113,6 @@ fn what_a_careless_writer_loses_is_seen() {
     });
     for (careless, count) in &counts {
         let lost = count.load(Ordering::Relaxed);
-        assert_eq!(lost > 0, *careless != Careless::Careful, "{careless:?} lost something in {lost} of {CUTS} cuts");
+        assert_eq!(lost > 0, *careless != Careless::Careful, "{careless:?} lost something in {lost} cuts");
     }
 }

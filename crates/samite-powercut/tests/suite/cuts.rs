@@ -1,5 +1,6 @@
 //! Cutting a recording in many places, and looking at each disk.
 
+use crate::planned::{Planned, note};
 use crate::recording::{Recording, say, scratch};
 use samite_powercut::{Choice, Disk, Model, Operation, Remains};
 use serde::de::DeserializeOwned;
@@ -79,13 +80,13 @@ fn choose(operations: &[Operation], count: usize, seed: u64) -> Vec<Cut> {
     cuts
 }
 
-/// Cuts a recording in so many places; `check` panics where the disk is not as it must be.
+/// Cuts a recording in as many places as are planned; `check` panics where the disk is not as it must be.
 pub(crate) fn replay<Act: DeserializeOwned + Sync + Send>(
     mut recording: Recording,
-    name: &str,
-    count: usize,
+    planned: &Planned,
     check: impl Fn(&After<'_, Act>) + Sync,
 ) {
+    let Planned { name, cuts: count } = *planned;
     let asked = std::env::var(CUTS).ok();
     let mut cuts = match &asked {
         Some(text) => text.split(',').map(|cut| Cut::parse(cut).expect("POSITION:MODEL:SEED")).collect(),
@@ -136,7 +137,10 @@ pub(crate) fn replay<Act: DeserializeOwned + Sync + Send>(
     });
     let failures = failures.into_inner().unwrap();
     let (operations, known) = (recording.operations.len(), acts.len());
-    say(&format!("{name}: {} power cuts in {operations} operations with {known} acknowledgements", cuts.len()));
+    let told = format!("{name}: {} power cuts in {operations} operations with {known} acknowledgements", cuts.len());
+    say(&told);
+    note(planned, &told);
+    assert!(asked.is_some() || cuts.len() >= count, "only {} of {count} power cuts were made", cuts.len());
     if !failures.is_empty() {
         let again = recording.keep();
         for (cut, text) in &failures {

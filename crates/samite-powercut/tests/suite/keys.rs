@@ -1,6 +1,7 @@
 //! The keystore and its master: keys live as long as they should, and not longer.
 
 use crate::cuts::{After, replay};
+use crate::planned::{KEYS, KEYS_KILLED};
 use crate::recording::{Recording, Worker};
 use samite_host::SystemRandomness;
 use samite_keys::{Domain, FileMaster, Keyring, KeyringOptions};
@@ -11,7 +12,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-const CUTS: usize = 120;
 /// Beside the recorded file system: the last destruction that was begun.
 const UNDER_WAY: &str = "under-way";
 const KIND: u8 = 1;
@@ -125,7 +125,7 @@ fn keys_are_neither_lost_nor_back_after_a_power_cut() {
         }
     });
     let Some(recording) = recording else { return };
-    replay(recording, "the keystore", CUTS, check);
+    replay(recording, &KEYS, check);
 }
 
 /// What one process saw done and had not synced when it was killed, the next must not take for durable.
@@ -141,5 +141,5 @@ fn keys_whose_processes_were_killed_are_neither_lost_nor_back_after_a_power_cut(
         }
     });
     let Some(recording) = recording else { return };
-    replay(recording, "the keystore with killed processes", CUTS, check);
+    replay(recording, &KEYS_KILLED, check);
 }

@@ -1,6 +1,7 @@
 //! The SQLite ledger: two processes with two writing threads each.
 
 use crate::cuts::{After, replay};
+use crate::planned::LEDGER;
 use crate::recording::{Recording, Worker};
 use samite_host::files;
 use samite_ledger::testing::block_on;
@@ -20,7 +21,6 @@ const ROW: u16 = 5;
 /// The journal that all write to.
 const COMMON: u8 = 99;
 const COMMITS: u64 = 50;
-const CUTS: usize = 200;
 
 /// Something that was acknowledged.
 #[derive(Debug, Serialize, Deserialize)]
@@ -258,5 +258,5 @@ fn a_ledger_of_two_processes_loses_nothing_acknowledged_in_a_power_cut() {
         }
     });
     let Some(recording) = recording else { return };
-    replay(recording, "the ledger", CUTS, |after| block_on(check(after)));
+    replay(recording, &LEDGER, |after| block_on(check(after)));
 }

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod acts;
 #[cfg(test)]
+mod artifacts;
+#[cfg(test)]
 mod careless;
 #[cfg(test)]
 mod cuts;
@@ -12,6 +14,8 @@ mod cuts;
 mod keys;
 #[cfg(test)]
 mod ledger;
+#[cfg(test)]
+mod planned;
 #[cfg(test)]
 mod recording;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::acts::{Act, files_of, noted};
 use crate::cuts::replay;
+use crate::planned::{STORE, STORE_KILLED};
 use crate::recording::{Recording, Worker};
 use crate::store_check::check;
 use futures_lite::future::block_on;
@@ -19,10 +20,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 const ROUNDS: u64 = 10;
-const CUTS: usize = 150;
 /// The number of the first process that is to be killed.
 const KILLED: u64 = 10;
-const CUTS_AFTER_KILLS: usize = 60;
 
 /// Opens the store of a disk, or makes it. Its master key is on the same disk.
 pub(crate) fn open(disk: &Path) -> Embedded {
@@ -263,7 +262,7 @@ fn a_store_of_two_processes_loses_nothing_acknowledged_in_a_power_cut() {
         }
     });
     let Some(recording) = recording else { return };
-    replay(recording, "the store", CUTS, |after| block_on(check(after)));
+    replay(recording, &STORE, |after| block_on(check(after)));
 }
 
 /// What one process saw done and had not synced when it was killed, the next must not take for durable.
@@ -304,5 +303,5 @@ fn a_store_whose_processes_were_killed_loses_nothing_acknowledged_in_a_power_cut
         }
     });
     let Some(recording) = recording else { return };
-    replay(recording, "the store with killed processes", CUTS_AFTER_KILLS, |after| block_on(check(after)));
+    replay(recording, &STORE_KILLED, |after| block_on(check(after)));
 }

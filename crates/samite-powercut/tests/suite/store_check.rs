@@ -77,7 +77,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-async fn verify(store: &Embedded) {
+pub(crate) async fn verify(store: &Embedded) {
     let verified = store.store().verify(false, None).await.unwrap();
     assert!(verified.findings.is_empty(), "{:?}", verified.findings);
     assert!(verified.stale_views.is_empty(), "stale views of {:?}", verified.stale_views);
