@@ -123,6 +123,47 @@ impl Costs {
     }
 }
 
+/// What checkpoints cost those who wait for them, whatever the cadence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The time that they took, in nanoseconds, without the first, which reads everything and is owed to nobody.
+    pub taken: u64,
+    /// The time that went by from the end of the first to the end of the last, in nanoseconds.
+    pub of: u64,
+}
+
+impl Spent {
+    /// What the snapshots of one branch took, each given by when it began (ns since 1970) and how long it took (ns).
+    pub fn by(snapshots: impl IntoIterator<Item = (i64, u64)>) -> Self {
+        let mut spent = Self::default();
+        let mut first = None;
+        for (begun, took) in snapshots {
+            let ended = begun.saturating_add(signed(took));
+            match first {
+                None => first = Some(ended),
+                Some(first) => {
+                    spent.taken = spent.taken.saturating_add(took);
+                    spent.of = spent.of.max(between(first, ended));
+                }
+            }
+        }
+        spent
+    }
+
+    /// The sum of those of two branches.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { taken: self.taken.saturating_add(other.taken), of: self.of.saturating_add(other.of) }
+    }
+
+    /// The part of the time that it was, in thousandths; none before a second one. A clock that was set back can make it
+    /// more than all.
+    pub fn permille(self) -> Option<u64> {
+        let permille = (u128::from(self.taken) * 1000).checked_div(u128::from(self.of))?;
+        Some(u64::try_from(permille).unwrap_or(u64::MAX))
+    }
+}
+
 /// How things stand where a checkpoint may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {

@@ -167,9 +167,10 @@ impl Held {
         let mut table = Table::new(&[
             ("SESSION", Column::Left),
             ("NAME", Column::Flexible),
-            ("CHECKPOINTS", Column::Right),
+            ("COUNT", Column::Right),
             ("HOLD", Column::Right),
             ("TOOK", Column::Right),
+            ("OF TIME", Column::Right),
             ("WORST LOSS", Column::Right),
             ("SINCE LAST", Column::Right),
         ]);
@@ -187,6 +188,7 @@ impl Held {
                 checkpoints.count.to_string(),
                 checkpoints.held(),
                 checkpoints.took(),
+                checkpoints.part().unwrap_or_default(),
                 checkpoints.worst(),
                 checkpoints.unsaved(),
             ]);

@@ -19,6 +19,7 @@ pub(crate) struct CheckpointsShape {
     max_loss_ns: Option<u64>,
     loss_kept_ns: Option<u64>,
     duration_ns: u64,
+    overhead_permille: Option<u64>,
 }
 
 impl CheckpointsShape {
@@ -36,6 +37,7 @@ impl CheckpointsShape {
             max_loss_ns: costs.bounds.map(|bounds| bounds.max_loss),
             loss_kept_ns: costs.loss_kept,
             duration_ns: costs.duration(),
+            overhead_permille: costs.overhead(),
         }
     }
 
@@ -57,6 +59,11 @@ impl CheckpointsShape {
         duration(self.duration_ns)
     }
 
+    /// Which part of the time they took, in words; nothing where that cannot be told.
+    pub(crate) fn part(&self) -> Option<String> {
+        self.overhead_permille.map(|part| format!("{}.{} %", part / 10, part % 10))
+    }
+
     /// For how long work has gone on since the last one; nothing where none has.
     pub(crate) fn unsaved(&self) -> String {
         self.unsaved_ns.map(duration).unwrap_or_default()
@@ -70,10 +77,11 @@ impl CheckpointsShape {
         let thinned = if self.thinned == 0 { String::new() } else { format!(", {} thinned out", self.thinned) };
         let taken =
             format!("{}{thinned}, {}, took {}", count(self.count as u64, "checkpoint"), self.held(), self.took());
+        let part = self.part().map(|part| format!(", {part} of the time")).unwrap_or_default();
         let unsaved = self.unsaved_ns.map(|unsaved| format!("; {} since the last one", duration(unsaved)));
         let worst = if self.worst_loss_ns == 0 { "nothing".to_owned() } else { self.worst() };
         [
-            ("taken", taken),
+            ("taken", taken + &part),
             ("at risk", format!("{worst} at worst so far{}", unsaved.unwrap_or_default())),
             (
                 "kept to",

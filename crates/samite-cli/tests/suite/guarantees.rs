@@ -107,6 +107,23 @@ fn the_bound_of_a_session_is_shown_and_every_page_fits_eighty_columns() {
     let lost = claims.iter().find(|claim| claim["failure"] == "sandbox_loss").unwrap();
     assert_eq!(lost["bound"], "what changed in the last 45 s while checkpoints keep to their share of time and bytes");
     assert_eq!((claims.len(), &lost["substrate"]), (14, &Value::from("dir")));
+    // Without bounds, what an agent does between two ends is what may be lost; and a tighter cadence bounds it more.
+    let cadences = [
+        ("turn", "what changed since the last turn ended, the last contained step, or the last `samite checkpoint`"),
+        ("step", "what changed since the last step or turn ended, or the last `samite checkpoint`"),
+    ];
+    for (cadence, right) in cadences {
+        place.run(&["session", "set", &id, "--cadence", cadence]).ok();
+        let holds = place.json(&["guarantees", &id, "--of", "workspace"]).json();
+        assert_eq!(holds["cadence"], cadence);
+        let bounds: BTreeSet<&str> =
+            holds["claims"].as_array().unwrap().iter().filter_map(|claim| claim["bound"].as_str()).collect();
+        assert_eq!(bounds, BTreeSet::from([right]));
+        assert!(place.run(&["guarantees", &id]).ok().contains(cadence));
+    }
+    place.run(&["session", "set", &id, "--cadence", "adaptive", "--max-loss", "90s"]).ok();
+    let holds = place.json(&["guarantees", &id, "--of", "workspace"]).json();
+    assert!(holds["claims"][2]["bound"].as_str().unwrap().contains("in the last 90 s"), "{holds}");
     let page = place.run(&["guarantees", &id]).ok();
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert_eq!(place.json(&["guarantees", "--of", "vectors"]).error(2)["code"], "usage");

@@ -197,6 +197,8 @@ fn durations(value: &mut Value) {
                 let is_duration = ["duration_ns", "unsaved_ns", "worst_loss_ns", "exposed_ns"].contains(&name.as_str());
                 if is_duration && field.is_u64() {
                     *field = Value::from("<NANOSECONDS>");
+                } else if name == "overhead_permille" && field.is_u64() {
+                    *field = Value::from("<PERMILLE>");
                 } else {
                     durations(field);
                 }

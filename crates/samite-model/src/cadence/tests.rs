@@ -206,3 +206,27 @@ proptest! {
         prop_assert!(run.loss <= 2 * bounds.loss_kept(cost) + 1000, "{run:?}");
     }
 }
+
+#[test]
+fn what_was_spent_is_told_of_the_time_that_went_by() {
+    let spent = |snapshots: &[(i64, u64)]| Spent::by(snapshots.iter().copied());
+    assert_eq!(spent(&[]).permille(), None);
+    // The first alone is no part of anything.
+    assert_eq!((spent(&[(0, 500)]), spent(&[(0, 500)]).permille()), (Spent::default(), None));
+    let table = [
+        (vec![(0, 500), (1400, 100)], 100, 1000, 100),
+        (vec![(0, 500), (1400, 100), (2400, 100), (4000, 500)], 700, 4000, 175),
+        // Nothing else was done.
+        (vec![(0, 500), (500, 100), (600, 100)], 200, 200, 1000),
+        // A clock that was set back takes no time away.
+        (vec![(0, 500), (1400, 100), (900, 100)], 200, 1000, 200),
+    ];
+    for (snapshots, taken, of, permille) in table {
+        let spent = spent(&snapshots);
+        assert_eq!((spent, spent.permille()), (Spent { taken, of }, Some(permille)), "{snapshots:?}");
+    }
+    let both = spent(&[(0, 0), (900, 100)]).and(spent(&[(0, 0), (0, 1000)]));
+    assert_eq!(both.permille(), Some(550));
+    let most = Spent { taken: u64::MAX, of: 1 }.and(Spent { taken: 1, of: 0 });
+    assert_eq!(most.permille(), Some(u64::MAX));
+}

@@ -4,7 +4,7 @@ use super::RecordedTree;
 use crate::client::Client;
 use crate::session::branches_of;
 use samite_ledger::{JournalState, JournalStatus};
-use samite_model::cadence::Cause;
+use samite_model::cadence::{Cause, Spent};
 use samite_model::settings::{Bounds, Cadence};
 use samite_model::{BlockId, BranchId, Position, Result, SessionId};
 use std::collections::HashSet;
@@ -43,6 +43,8 @@ pub struct BranchCheckpoints {
     pub unsaved: Option<u64>,
     /// How long they took together, in nanoseconds.
     pub duration: u64,
+    /// The part of the time that they took.
+    pub spent: Spent,
 }
 
 /// What the checkpoints of a session cost, against its bounds.
@@ -75,6 +77,11 @@ impl SessionCheckpoints {
     /// How long all checkpoints took, in nanoseconds.
     pub fn duration(&self) -> u64 {
         self.branches.iter().map(|branch| branch.duration).sum()
+    }
+
+    /// The part of the time that checkpoints took, in thousandths, on all branches; none where no branch has a second one.
+    pub fn overhead(&self) -> Option<u64> {
+        self.branches.iter().fold(Spent::default(), |spent, branch| spent.and(branch.spent)).permille()
     }
 
     /// Whether the trees hold as many bytes as they may: only turns are still kept.
@@ -147,6 +154,8 @@ impl Client {
             if let Some(cost) = records.last().and_then(|record| record.tree.tree.cost()) {
                 latest = latest.max(Some((cost.costs.begun, cost.costs.expected)));
             }
+            let costs = records.iter().filter_map(|record| record.tree.tree.cost());
+            let spent = Spent::by(costs.map(|cost| (cost.costs.begun, cost.costs.duration)));
             branches.push(BranchCheckpoints {
                 branch: state.id,
                 count: records.iter().filter(|record| !record.thinned).count(),
@@ -154,6 +163,7 @@ impl Client {
                 worst_loss: records.iter().map(|record| record.exposed).max().unwrap_or(0),
                 unsaved: unsaved.map(|since| u64::try_from(now.saturating_sub(since)).unwrap_or(0)),
                 duration: records.iter().filter_map(|record| record.duration).sum(),
+                spent,
             });
         }
         let bounds = match self.settings(session).await?.cadence {

@@ -249,6 +249,42 @@ fn a_turn_that_would_cost_too_much_ends_without_a_tree_and_says_so() {
     });
 }
 
+#[test]
+fn what_a_checkpoint_at_each_step_costs_is_told_as_a_part_of_the_time() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let clock = std::sync::Arc::new(Slow(std::sync::atomic::AtomicI64::new(1_700_000_000 * SECOND)));
+    let store = samite::Store::new(samite::Backends { clock, ..place.backends_in_memory() });
+    run(async {
+        let client = store.client(crate::support::principal("ada")).await.unwrap();
+        let session = attached(&client, &work).await;
+        set(&client, session, Cadence::Step).await;
+        let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+        let done = Completion::completed(json!("done"));
+        let costs = async || client.session_checkpoints(session).await.unwrap();
+        assert_eq!(costs().await.overhead(), None);
+        for number in 0..4 {
+            let step = begin(&writer, &format!("k{number}")).await;
+            fs::write(work.join("a"), noise(number, 10_000)).unwrap();
+            assert!(writer.finish_in_cadence(&step, &done).await.unwrap().tree.is_some());
+            assert_eq!(costs().await.overhead().is_some(), number > 0);
+        }
+        let told = costs().await;
+        let seen: Vec<_> = records(&client, session).await.iter().map(|one| one.tree.tree.cost().unwrap()).collect();
+        let ends = |at: usize| seen[at].costs.begun + i64::try_from(seen[at].costs.duration).unwrap();
+        let taken: u64 = seen.iter().skip(1).map(|one| one.costs.duration).sum();
+        let went_by = u64::try_from(ends(3) - ends(0)).unwrap();
+        assert_eq!(told.overhead(), Some(taken * 1000 / went_by));
+        // On this clock a snapshot takes a second at least, and a step some more.
+        assert!(taken >= 3_000_000_000 && taken < went_by, "{taken} of {went_by}");
+        assert_eq!(
+            (told.count(), told.worst_loss(), told.bounds),
+            (4, seen.iter().map(|one| one.exposed).max().unwrap(), None)
+        );
+        assert!(told.held > 40_000 && told.worst_loss() > 0);
+    });
+}
+
 /// A clock on which everything takes seconds.
 struct Slow(std::sync::atomic::AtomicI64);
 

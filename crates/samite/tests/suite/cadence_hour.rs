@@ -1,7 +1,7 @@
 //! Adaptive checkpoints over the timing of real transcripts: what steps took, what turns took, simulated.
 
 use crate::support::shared;
-use samite_model::cadence::{Boundary, Costs, Decision, Moment, decide};
+use samite_model::cadence::{Boundary, Costs, Decision, Moment, Spent, decide};
 use samite_model::settings::{Bounds, Cadence};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -85,8 +85,12 @@ impl Price {
 }
 
 /// The snapshots that are taken.
-fn simulate(timing: &Timing, bounds: Bounds, mut price: Price) -> Vec<Taken> {
-    let cadence = Cadence::Adaptive(bounds);
+fn simulate(timing: &Timing, bounds: Bounds, price: Price) -> Vec<Taken> {
+    simulate_as(timing, Cadence::Adaptive(bounds), bounds, price)
+}
+
+/// The same, for any cadence.
+fn simulate_as(timing: &Timing, cadence: Cadence, bounds: Bounds, mut price: Price) -> Vec<Taken> {
     let mut events: Vec<(i64, Boundary, i64)> = Vec::new();
     for (start, end) in &timing.steps {
         events.push((*start, Boundary::Tick, 1));
@@ -116,7 +120,9 @@ fn simulate(timing: &Timing, bounds: Bounds, mut price: Price) -> Vec<Taken> {
         while running > 0 && now < next {
             now = match ask(Boundary::Tick, now, &mut taken, &mut costs, &mut price) {
                 Decision::Take => free(&taken, now),
-                Decision::Wait { nanoseconds, .. } => now.saturating_add(i64::try_from(nanoseconds).unwrap().max(1)),
+                Decision::Wait { nanoseconds, .. } => {
+                    now.saturating_add(i64::try_from(nanoseconds).unwrap_or(i64::MAX).max(1))
+                }
             };
         }
     }
@@ -217,4 +223,58 @@ fn where_the_bounds_contradict_each_other_the_overhead_is_kept_and_the_loss_is_w
             assert!(loss <= allowed, "{name}, {seconds} s: {loss} of {allowed}");
         }
     }
+}
+
+#[test]
+fn a_checkpoint_at_each_step_loses_a_step_at_most_and_what_that_costs_is_measured() {
+    let Some(hours) = hours() else { return };
+    let mut dearest = 0;
+    for (name, timing) in &hours {
+        let end = timing.steps.iter().map(|(_, end)| *end).max().unwrap();
+        for milliseconds in [5, 50, 500, 2000] {
+            let price = Price { nanoseconds: milliseconds * 1_000_000, state: 7 };
+            let taken = simulate_as(timing, Cadence::Step, Bounds::default(), price);
+            // Each step's end has one, and each turn's.
+            assert_eq!(taken.len(), timing.steps.len() + timing.turns.len(), "{name}");
+            let spent = Spent::by(taken.iter().map(|(begun, took)| (*begun, u64::try_from(*took).unwrap())));
+            let permille = spent.permille().unwrap();
+            let (loss, longest) = (worst_loss(timing, &taken, end), longest_step(timing));
+            eprintln!(
+                "{name}: a checkpoint at each step, {milliseconds} ms: {} taken, loss {} s, overhead {}.{} %",
+                taken.len(),
+                loss / SECOND,
+                permille / 10,
+                permille % 10,
+            );
+            // Nothing bounds either: the loss is the longest step, but for snapshots that wait for each other.
+            let difference = (loss - longest).abs();
+            assert!(difference <= waiting(&taken), "{name}, {milliseconds} ms: {loss} {longest}");
+            if milliseconds == 2000 {
+                dearest = permille.max(dearest);
+            }
+        }
+    }
+    // What an adaptive cadence is for.
+    assert!(dearest > u64::from(Bounds::default().max_overhead), "{dearest}");
+}
+
+/// The longest that steps ran without one of them ending.
+fn longest_step(timing: &Timing) -> i64 {
+    let mut ends: Vec<i64> = timing.steps.iter().map(|(_, end)| *end).collect();
+    ends.sort_unstable();
+    let begin = timing.steps.first().map_or(0, |(start, _)| *start);
+    let froms = [begin].into_iter().chain(ends.iter().copied());
+    froms.zip(&ends).map(|(from, to)| timing.work(from, *to)).max().unwrap_or(0)
+}
+
+/// How long snapshots that followed each other without a pause took at most.
+fn waiting(taken: &[Taken]) -> i64 {
+    let (mut most, mut row) = (0, 0);
+    let mut free = 0;
+    for (begun, took) in taken {
+        row = if *begun > free { *took } else { row + took };
+        free = begun + took;
+        most = most.max(row);
+    }
+    2 * most
 }

@@ -117,10 +117,11 @@ impl BranchImport {
             command: None,
             dedupe: Some(dedupe.as_str().to_owned()),
         };
-        if !self.writer.put_artifact(&put).await?.duplicate {
-            self.head += 1;
-            self.added = true;
-        }
+        self.writer.put_artifact(&put).await?;
+        // One that is there already has no new record, but the id may be new.
+        let head = self.writer.core().journal(self.writer.branch()).await?.head;
+        self.added |= head > self.head;
+        self.head = head;
         Ok(())
     }
 
