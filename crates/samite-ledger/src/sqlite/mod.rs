@@ -32,18 +32,19 @@ use crate::{
     LeaseRequest, Ledger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
-use failure::{closed, outcome_unknown};
+use failure::{Failure, closed, outcome_unknown};
 use futures_channel::oneshot;
 use futures_lite::FutureExt as _;
 use queue::Queue;
 use readers::Readers;
+use rusqlite::Connection;
 use samite_host::Sleep;
 use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Result};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use wait::Waiting;
-use writer::{Job, Message, Outcome, Request, Writer};
+use writer::{Job, Message, Outcome, Panicking, Request, Writer};
 
 pub use high_water::Lost;
 pub use maintain::{Damage, JournalSize, Statistics};
@@ -68,6 +69,7 @@ struct Shared {
     /// What writes, for whoever may: the thread that serves the queue, or a caller that is alone. None when it is closed.
     writer: Arc<Mutex<Option<Writer>>>,
     threads: Threads,
+    /// Serves the queue. It is started when something is put there: a caller that is alone never needs it.
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
     waiters: Arc<Waiting>,
@@ -76,14 +78,74 @@ struct Shared {
 }
 
 impl Shared {
-    /// Waits for the threads, which have been told to end.
-    fn end(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A writer that panicked has told its callers already, by dropping the replies.
-            let _ = thread.join();
+    /// Starts the thread that serves the queue, unless it runs.
+    fn start(&self, queue: &Arc<Queue<Message>>) -> Result<()> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() && !queue.is_closed() {
+            let (served, writer) = (Arc::clone(queue), Arc::clone(&self.writer));
+            let started = std::thread::Builder::new().name("ledger-writer".into());
+            let started = started.spawn(move || Writer::run(&writer, &served)).map_err(|error| {
+                Error::unavailable("no_thread", "no thread can be started to write").because(error)
+            })?;
+            *thread = Some(started);
         }
+        Ok(())
+    }
+
+    /// Waits for the threads, once the queue is closed.
+    fn end(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        match (thread.take(), &self.queue) {
+            (Some(thread), _) => {
+                // A writer that panicked has told its callers already, by dropping the replies.
+                let _ = thread.join();
+            }
+            // What the thread would have done at its end.
+            (None, Some(queue)) => Writer::run(&self.writer, queue),
+            (None, None) => {}
+        }
+        drop(thread);
         self.readers.close();
+    }
+
+    /// Reads on this very thread with the connection that writes, where nobody is at it and callers have opened no other
+    /// yet: to open one takes as long as many reads. Else `read` comes back.
+    fn look_alone<T, F>(&self, doing: &str, read: F) -> std::result::Result<Result<T>, F>
+    where
+        F: FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    {
+        let Some(queue) = self.queue.as_ref().filter(|queue| queue.is_quiet() && !self.readers.has_own()) else {
+            return Err(read);
+        };
+        let _panicking = Panicking { shared: &self.writer, queue };
+        match self.writer.try_lock() {
+            Ok(held) => match held.as_ref() {
+                Some(writer) => Ok(writer.look(read).map_err(|failure| failure.into_error(doing))),
+                None => Err(read),
+            },
+            Err(_) => Err(read),
+        }
+    }
+
+    /// Where so many things are looked up: few of them take no longer than a change of threads.
+    fn threads_for(&self, count: usize) -> Threads {
+        if count as u64 <= FEW { self.threads } else { Threads::Own }
+    }
+
+    /// Reads what takes no longer than a change of threads; see [`Readers::look`].
+    async fn look<T, F>(&self, threads: Threads, doing: impl Into<String>, read: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> std::result::Result<T, Failure> + Send + 'static,
+    {
+        let doing = doing.into();
+        if threads == Threads::Own {
+            return self.readers.read(doing, read).await;
+        }
+        match self.look_alone(&doing, read) {
+            Ok(found) => found,
+            Err(read) => self.readers.look(threads, doing, read).await,
+        }
     }
 }
 
@@ -112,31 +174,18 @@ impl SqliteLedger {
     pub fn open(options: OpenOptions) -> Result<Self> {
         let opened = open::open(&options)?;
         let waiters = Arc::new(Waiting::default());
-        let writer = Arc::new(Mutex::new(None));
-        let (queue, thread) = match opened.writing {
-            None => (None, None),
-            Some(writing) => {
-                let queue = Arc::new(Queue::new());
-                let new = Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters));
-                writer.lock().unwrap_or_else(PoisonError::into_inner).replace(new);
-                let (served, shared) = (Arc::clone(&queue), Arc::clone(&writer));
-                let thread = std::thread::Builder::new()
-                    .name("ledger-writer".into())
-                    .spawn(move || Writer::run(&shared, &served))
-                    .map_err(|error| {
-                        Error::unavailable("no_thread", "no thread can be started to write").because(error)
-                    })?;
-                (Some(queue), Some(thread))
-            }
-        };
+        let writer = opened.writing.map(|writing| {
+            Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters))
+        });
+        let queue = writer.is_some().then(|| Arc::new(Queue::new()));
         Ok(Self {
             shared: Arc::new(Shared {
                 readers: Readers::new(options.path.clone(), opened.immutable),
                 path: options.path,
                 queue,
-                writer,
+                writer: Arc::new(Mutex::new(writer)),
                 threads: options.threads,
-                thread: Mutex::new(thread),
+                thread: Mutex::default(),
                 waiters,
                 sleep: options.sleep,
                 lost: Mutex::new(opened.lost),
@@ -194,7 +243,8 @@ impl SqliteLedger {
             return Err(Error::unavailable("read_only", format!("the ledger {path} is open for reading only"))
                 .hint("open it for writing, on a file system that can be written"));
         };
-        queue.push(message).map_err(|_| closed())
+        queue.push(message).map_err(|_| closed())?;
+        self.shared.start(queue)
     }
 
     async fn request(&self, request: Request) -> Result<Outcome> {
@@ -203,6 +253,10 @@ impl SqliteLedger {
         {
             // Not before: who is woken may do anything, and the ledger is free for it now.
             self.shared.waiters.wake();
+            if !queue.is_quiet() {
+                // Its log is to be moved. Where no thread can be, it is left for the end.
+                self.shared.start(queue).ok();
+            }
             return result;
         }
         let (reply, answer) = oneshot::channel();
@@ -226,7 +280,7 @@ impl Ledger for SqliteLedger {
     }
 
     async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {
-        let found = self.shared.readers.look(self.shared.threads, format!("read journal {journal}"), move |database| {
+        let found = self.shared.look(self.shared.threads, format!("read journal {journal}"), move |database| {
             Ok(journal_row::load(database, journal)?.map(|journal| journal.state))
         });
         found.await
@@ -235,7 +289,7 @@ impl Ledger for SqliteLedger {
     async fn journals(&self, filter: JournalFilter) -> Result<Vec<JournalState>> {
         // Those of a family are few; all of a store may be many.
         let threads = if filter.family.is_some() { self.shared.threads } else { Threads::Own };
-        let found = self.shared.readers.look(threads, "list journals", move |database| {
+        let found = self.shared.look(threads, "list journals", move |database| {
             Ok(journal_row::list(database, &filter)?.into_iter().map(|journal| journal.state).collect())
         });
         found.await
@@ -245,20 +299,20 @@ impl Ledger for SqliteLedger {
         let doing = format!("read entries of journal {}", read.journal);
         // A page of entries is read while the page before is opened.
         if read.to.saturating_sub(read.from) < FEW {
-            let read = move |database: &rusqlite::Connection| read::entries(database, &read);
-            return self.shared.readers.look(self.shared.threads, doing, read).await;
+            let read = move |database: &Connection| read::entries(database, &read);
+            return self.shared.look(self.shared.threads, doing, read).await;
         }
         self.shared.readers.read(doing, move |database| read::entries(database, &read)).await
     }
 
     async fn rows(&self, query: RowQuery) -> Result<Vec<Row>> {
         let doing = format!("read rows of journal {}", query.at.journal);
-        self.shared.readers.look(self.shared.threads, doing, move |database| read::rows(database, &query)).await
+        self.shared.look(self.shared.threads, doing, move |database| read::rows(database, &query)).await
     }
 
     async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
         let doing = format!("read registers of journal {journal}");
-        self.shared.readers.look(self.shared.threads, doing, move |database| read::registers(database, journal)).await
+        self.shared.look(self.shared.threads, doing, move |database| read::registers(database, journal)).await
     }
 
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
@@ -270,7 +324,7 @@ impl Ledger for SqliteLedger {
 
     async fn holder(&self, journal: JournalId) -> Result<Option<Lease>> {
         let doing = format!("read the lease of journal {journal}");
-        self.shared.readers.look(self.shared.threads, doing, move |database| lease::holder(database, journal)).await
+        self.shared.look(self.shared.threads, doing, move |database| lease::holder(database, journal)).await
     }
 
     async fn wait(&self, journal: JournalId, after: u64, milliseconds: u64) -> Result<u64> {
@@ -319,11 +373,13 @@ impl Ledger for SqliteLedger {
 #[async_trait]
 impl BlockIndex for SqliteLedger {
     async fn find_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<BlockPlace>>> {
-        self.shared.readers.read("find blocks", move |database| blocks_read::find(database, &blocks)).await
+        let threads = self.shared.threads_for(blocks.len());
+        self.shared.look(threads, "find blocks", move |database| blocks_read::find(database, &blocks)).await
     }
 
     async fn inline_blocks(&self, blocks: Vec<BlockId>) -> Result<Vec<Option<Vec<u8>>>> {
-        self.shared.readers.read("read blocks", move |database| blocks_read::inline(database, &blocks)).await
+        let threads = self.shared.threads_for(blocks.len());
+        self.shared.look(threads, "read blocks", move |database| blocks_read::inline(database, &blocks)).await
     }
 
     async fn pin(&self, pin: Pin) -> Result<()> {

@@ -122,6 +122,10 @@ impl<T> Queue<T> {
         self.state().closed = true;
         self.arrived.notify_all();
     }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
 }
 
 #[cfg(test)]

@@ -71,6 +71,11 @@ impl Readers {
         self.read(doing, read).await
     }
 
+    /// Whether there is a connection already for callers' threads, or a caller reads with it.
+    pub(super) fn has_own(&self) -> bool {
+        self.try_own().is_none_or(|own| own.is_some())
+    }
+
     fn read_own<T>(
         &self,
         own: &mut Option<Connection>,
@@ -149,7 +154,7 @@ fn serve(jobs: &async_channel::Receiver<Job>, idle: &AtomicUsize, open: impl Fn(
     }
 }
 
-fn in_transaction<T>(
+pub(super) fn in_transaction<T>(
     database: &Connection,
     read: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
 ) -> std::result::Result<T, Failure> {

@@ -5,6 +5,7 @@ use super::failure::{Failure, explain, leaves_outcome_open, outcome_unknown};
 use super::high_water::{self, Lost, Mark};
 use super::open::{self, Writing};
 use super::queue::Queue;
+use super::readers::in_transaction;
 use super::wait::Waiting;
 use super::work::{Memo, Work};
 use crate::{BlockPlace, Collection, Commit, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
@@ -192,7 +193,7 @@ impl Writer {
         if !queue.is_quiet() || !request.is_short() {
             return None;
         }
-        let _waking = Waking(queue);
+        let _panicking = Panicking { shared, queue };
         let mut held = shared.try_lock().ok()?;
         let writer = held.as_mut().filter(|writer| writer.lost.is_empty())?;
         if !writer.begin_at_once() {
@@ -217,6 +218,14 @@ impl Writer {
         let begun = execute(&connection.database, "BEGIN IMMEDIATE");
         connection.patient.store(true, Ordering::Relaxed);
         begun.is_ok()
+    }
+
+    /// Reads in a transaction of its own.
+    pub(super) fn look<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, Failure> {
+        in_transaction(&self.writing.connection.database, read)
     }
 
     fn fold_log_at_end(&mut self) {
@@ -410,13 +419,16 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Wakes the thread when a caller panics in a commit, so that the database does not stay locked.
-struct Waking<'queue>(&'queue Queue<Message>);
+/// Closes the database when its caller panics with it, so that it does not stay locked: whatever it was is rolled back.
+pub(super) struct Panicking<'writer> {
+    pub(super) shared: &'writer Mutex<Option<Writer>>,
+    pub(super) queue: &'writer Queue<Message>,
+}
 
-impl Drop for Waking<'_> {
+impl Drop for Panicking<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let _ = self.0.push(Message::CheckpointDue);
+            drop(Closing { shared: self.shared, queue: self.queue });
         }
     }
 }
@@ -488,7 +500,8 @@ mod tests {
         let ledger = SqliteLedger::open(OpenOptions::new(&path).create()).unwrap();
         let other = SqliteLedger::open(OpenOptions::new(&path)).unwrap();
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            let _waking = Waking(ledger.shared.queue.as_ref().unwrap());
+            let (shared, queue) = (&ledger.shared.writer, ledger.shared.queue.as_ref().unwrap());
+            let _panicking = Panicking { shared, queue };
             let held = ledger.shared.writer.lock().unwrap();
             assert!(held.as_ref().unwrap().begin_at_once());
             assert!(!other.shared.writer.lock().unwrap().as_ref().unwrap().begin_at_once());
