@@ -47,7 +47,6 @@ fn place_of(command: &str) -> Option<&'static str> {
     Some(match command {
         "attach" => "workspace attach",
         "restore" => "workspace restore",
-        "log" => "workspace log",
         "cat" => "workspace cat",
         "close" => "workspace close",
         "new" => "session new",

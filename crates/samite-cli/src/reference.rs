@@ -1,5 +1,7 @@
-//! What a person types for a session, a branch or a position: `SESSION[:BRANCH][@SEQ]`, ids by unique prefix.
+//! What a person types for a session, a branch or a position: `SESSION[:BRANCH][@SEQ]`, ids by unique prefix. Without an id, or
+//! with `.`, the session is the one that worked in the current directory last.
 
+use crate::surface::here;
 use samite::Client;
 use samite_model::{BranchId, Error, Position, Result, SessionId};
 use std::fmt;
@@ -8,7 +10,8 @@ use std::str::FromStr;
 /// A session, perhaps a branch of it, perhaps a position there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
-    session: String,
+    /// None means the one that worked here last.
+    session: Option<String>,
     branch: Option<String>,
     seq: Option<u64>,
 }
@@ -63,19 +66,25 @@ impl FromStr for Reference {
             Some((session, branch)) => (session, Some(branch)),
             None => (rest, None),
         };
-        for (what, id) in [("session", Some(session)), ("branch", branch)] {
+        let is_here = session == "." || (session.is_empty() && (branch.is_some() || seq.is_some()));
+        for (what, id) in [("session", Some(session).filter(|_| !is_here)), ("branch", branch)] {
             if id.is_some_and(|id| id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-                return Err(format!("a {what}'s id is hexadecimal; write SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ"));
+                return Err(format!(
+                    "a {what}'s id is hexadecimal; write SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ, with . for the session \
+                     that worked here last"
+                ));
             }
         }
         let lower = str::to_ascii_lowercase;
-        Ok(Self { session: lower(session), branch: branch.map(lower), seq })
+        Ok(Self { session: (!is_here).then(|| lower(session)), branch: branch.map(lower), seq })
     }
 }
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.session)?;
+        if self.session.is_some() || (self.branch.is_none() && self.seq.is_none()) {
+            f.write_str(self.session())?;
+        }
         if let Some(branch) = &self.branch {
             write!(f, ":{branch}")?;
         }
@@ -84,15 +93,24 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
+    /// The session as it is written.
+    fn session(&self) -> &str {
+        self.session.as_deref().unwrap_or(".")
+    }
+
     /// Looks it up.
     ///
     /// # Errors
-    /// `not_found` when nothing has these ids; `invalid` (`ambiguous_prefix`) when several have.
+    /// `not_found` when nothing has these ids, or no session worked here (`no_session_here`); `invalid`
+    /// (`ambiguous_prefix`) when several have.
     pub(crate) async fn find(&self, client: &Client) -> Result<Found> {
-        let session = client.find_session(&self.session).await?;
+        let (session, works_here) = match &self.session {
+            Some(session) => (client.find_session(session).await?, None),
+            None => client.session_here(&here()?).await?,
+        };
         let branch = match &self.branch {
             Some(branch) => Some(client.find_branch(session, branch).await?),
-            None => None,
+            None => works_here,
         };
         Ok(Found { session, branch, seq: self.seq })
     }
@@ -104,7 +122,7 @@ impl Reference {
     pub(crate) async fn find_session(&self, client: &Client) -> Result<SessionId> {
         if self.branch.is_some() {
             let error = Error::invalid("no_branch_meant", format!("{self} names a branch, and none is meant here"));
-            return Err(error.hint(format!("write {}", self.session)));
+            return Err(error.hint(format!("write {}", self.session())));
         }
         self.find_branch(client).await.map(|found| found.session)
     }
@@ -117,7 +135,7 @@ impl Reference {
         if self.seq.is_some() {
             let error = Error::invalid("no_position_meant", format!("{self} names a position, and none is meant here"));
             let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!(":{branch}"));
-            return Err(error.hint(format!("write {}{branch}", self.session)));
+            return Err(error.hint(format!("write {}{branch}", self.session())));
         }
         self.find(client).await
     }
@@ -143,15 +161,18 @@ mod tests {
 
     #[test]
     fn each_form_is_read_and_written() {
-        for text in ["ab", "ab@12", "ab:cd", "ab:cd@0"] {
+        for text in ["ab", "ab@12", "ab:cd", "ab:cd@0", ".", "@12", ":cd", ":cd@0"] {
             assert_eq!(text.parse::<Reference>().unwrap().to_string(), text);
+        }
+        for (text, right) in [(".@7", "@7"), (".:cd", ":cd")] {
+            assert_eq!(text.parse::<Reference>().unwrap().to_string(), right);
         }
         assert_eq!("AB:Cd".parse::<Reference>().unwrap().to_string(), "ab:cd");
     }
 
     #[test]
     fn anything_else_says_what_to_write() {
-        for text in ["", "@1", "ab@", "ab@-1", "ab@x", "ab:", ":cd", "ab:c d", "../x", "ab@1@2"] {
+        for text in ["", "ab@", "ab@-1", "ab@x", "ab:", ":", "@", "ab:c d", "..", "../x", "ab@1@2"] {
             assert!(text.parse::<Reference>().is_err(), "{text:?}");
         }
     }

@@ -23,10 +23,12 @@ use std::process::ExitCode;
 Examples:
   samite fork 3f2a
   samite fork 3f2a@40 --into ../second-try --name 'another way'
+  samite fork @40 --into ../second-try
   samite fork 3f2a:9c@55 --keep
   samite fork 3f2a@12 --edit prompt.txt")]
 pub(crate) struct Fork {
-    /// Where to fork: SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ
+    /// Where to fork: SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ; . and @SEQ are of the session that worked here last, which
+    /// `log` shows
     at: Reference,
     /// Put the workspace as it was there into this directory, which is empty or not there yet
     #[arg(long, value_name = "DIR")]

@@ -15,6 +15,7 @@ mod hook;
 mod import;
 mod init;
 mod key;
+mod log;
 mod merge;
 mod read;
 mod recover;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Session(session::Session),
     Append(append::Append),
     Read(read::Read),
+    Log(log::Log),
     #[command(subcommand)]
     Step(step::Step),
     #[command(subcommand)]
@@ -81,6 +83,7 @@ impl Command {
             Self::Session(command) => command.run(surface).await,
             Self::Append(command) => command.run(surface).await,
             Self::Read(command) => command.run(surface).await,
+            Self::Log(command) => command.run(surface).await,
             Self::Step(command) => command.run(surface).await,
             Self::Turn(command) => command.run(surface).await,
             Self::Recover(command) => command.run(surface).await,

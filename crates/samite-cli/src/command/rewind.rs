@@ -21,9 +21,11 @@ use std::process::ExitCode;
 Examples:
   samite rewind 3f2a@40 --plan
   samite rewind 3f2a@40
+  samite rewind @40          (in the session that worked here last)
   samite rewind 3f2a@40 --name 'before the migration'")]
 pub(crate) struct Rewind {
-    /// Where to go back to: SESSION@SEQ or SESSION:BRANCH@SEQ
+    /// Where to go back to: SESSION@SEQ or SESSION:BRANCH@SEQ; @SEQ is one of the session that worked here last, which `log`
+    /// shows
     to: Reference,
     /// A name for the new branch
     #[arg(long)]
@@ -45,7 +47,7 @@ impl Rewind {
         let found = self.to.find(&client).await?;
         let Some(seq) = found.seq else {
             return Err(Error::invalid("no_position", format!("{} names no position to go back to", self.to))
-                .hint(format!("write {}@SEQ; `samite read {}` shows the positions", self.to, self.to)));
+                .hint(format!("write {}@SEQ; `samite log {}` shows the positions", self.to, self.to)));
         };
         if self.plan {
             return self.preview(surface, &client).await;

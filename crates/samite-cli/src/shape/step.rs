@@ -76,6 +76,20 @@ impl OutcomeShape {
     }
 }
 
+/// Where a step stands, in words.
+pub(super) fn state_words(state: State, not_run: bool) -> &'static str {
+    match state {
+        State::Failed if not_run => "not run",
+        State::Absent => "absent",
+        State::Started => "running",
+        State::InDoubt => "IN DOUBT",
+        State::Completed => "completed",
+        State::Failed => "failed",
+        State::FailedRetryable => "failed, may run again",
+        State::Abandoned => "abandoned",
+    }
+}
+
 impl StepShape {
     /// The shape of a step.
     pub(crate) fn new(step: &StepRecord) -> Self {
@@ -100,17 +114,7 @@ impl StepShape {
 
     /// Where it stands, in words.
     pub(crate) fn state(&self) -> &'static str {
-        let not_run = self.outcome.as_ref().is_some_and(|outcome| outcome.may_be.is_some());
-        match self.state {
-            State::Failed if not_run => "not run",
-            State::Absent => "absent",
-            State::Started => "running",
-            State::InDoubt => "IN DOUBT",
-            State::Completed => "completed",
-            State::Failed => "failed",
-            State::FailedRetryable => "failed, may run again",
-            State::Abandoned => "abandoned",
-        }
+        state_words(self.state, self.outcome.as_ref().is_some_and(|outcome| outcome.may_be.is_some()))
     }
 
     /// When it was started, for a person.

@@ -248,6 +248,10 @@ fn run_all(page: &Page, place: &Place) {
     run(&["checkpoint", &third, "--no-environment"]);
     run(&["branch", "keep", &third, "--days", "0"]);
     artifacts(page, place, &id, &fork);
+    run(&["log", &fork]);
+    run(&["append", &fork, "--text", "go on", "--attributes", r#"{"role": "user"}"#]);
+    run(&["log", &fork, "--turns", "1"]);
+    run(&["log", &id]);
     run(&["gc", "--dry-run"]);
     run(&["gc"]);
     run(&["verify"]);

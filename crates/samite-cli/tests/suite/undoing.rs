@@ -247,8 +247,8 @@ fn a_command_that_sits_elsewhere_is_named() {
     let place = Place::new();
     let said = place.run(&["restore", "3f2a"]);
     assert!(said.err.contains("'workspace restore'") && !said.err.contains("recover"), "{}", said.err);
-    let error = place.json(&["log", "3f2a"]).error(2);
-    assert_eq!(text(&error, "/hints/0"), "`samite workspace log` is meant, perhaps", "{error}");
+    let error = place.json(&["cat", "3f2a"]).error(2);
+    assert_eq!(text(&error, "/hints/0"), "`samite workspace cat` is meant, perhaps", "{error}");
     let error = place.json(&["workspace", "attach", &place.session(), "/proc"]).error(2);
     assert_eq!(error["code"], "pseudo_file_system");
 }

@@ -30,7 +30,12 @@ impl Client {
     pub async fn steps(&self, session: SessionId, branch: Option<BranchId>) -> Result<Vec<StepRecord>> {
         let branch = self.or_current(session, branch).await?;
         let head = self.head(session, branch).await?;
-        let mut steps = self.steps_between(head, 1).await?;
+        self.steps_from(branch, 1, head.seq).await
+    }
+
+    /// The same, of those that started between two seqs, as things were at the second.
+    pub(crate) async fn steps_from(&self, branch: BranchId, from: u64, to: u64) -> Result<Vec<StepRecord>> {
+        let mut steps = self.steps_between(Position { journal: branch, seq: to }, from).await?;
         let writing = self.core.live_holder(branch).await?.map(|lease| lease.epoch);
         for step in steps.iter_mut().filter(|step| step.state == State::Started) {
             // Processes that share a writer's epoch come and go: each answers for the steps that it runs.

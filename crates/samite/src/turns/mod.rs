@@ -1,0 +1,257 @@
+//! A branch as a person wants to see it: turn by turn, with what was said and done, what changed in the workspace, and the
+//! positions to go back to.
+
+mod group;
+mod here;
+
+use crate::client::Client;
+use crate::log::ReadOptions;
+use crate::payload::{ArtifactPublished, ForkReason, TreeRecorded};
+use crate::step::StepRecord;
+use group::{Mark, Marked, Span, spans};
+use samite_model::cadence::Cause;
+use samite_model::tree::{Change, diff};
+use samite_model::{BlockId, BranchId, EntryKind, Position, Result, SessionId};
+use samite_workspace::Tree;
+
+/// Something that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Where.
+    pub seq: u64,
+    /// When, in nanoseconds since 1970.
+    pub time: i64,
+    /// Who said it, such as `user` or `assistant`, where that is known.
+    pub role: Option<String>,
+    /// The words; what is no text is empty.
+    pub text: String,
+}
+
+/// A tree that was recorded in a turn.
+#[derive(Clone, Debug)]
+pub struct TurnTree {
+    /// Where it is.
+    pub seq: u64,
+    /// Where to go back to for it: with a step's outcome or a turn's end, which comes right after it, if it is theirs.
+    pub at: u64,
+    /// What it is called, if somebody named it.
+    pub label: Option<String>,
+    /// Why it was recorded, where that is known.
+    pub cause: Option<Cause>,
+    /// How it differs from the tree before; none where one of the two is not there any more.
+    pub changes: Option<Vec<Change>>,
+}
+
+/// An artifact that was published in a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnArtifact {
+    /// Where.
+    pub seq: u64,
+    /// Its name.
+    pub name: String,
+}
+
+/// A turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Which of its branch, from 1.
+    pub number: usize,
+    /// Its first seq.
+    pub first: u64,
+    /// Its last seq.
+    pub last: u64,
+    /// Whether its end is recorded.
+    pub ended: bool,
+    /// What was said.
+    pub said: Vec<Said>,
+    /// What was done, in the order of the starts.
+    pub steps: Vec<StepRecord>,
+    /// What the workspace was like.
+    pub trees: Vec<TurnTree>,
+    /// What was published.
+    pub artifacts: Vec<TurnArtifact>,
+}
+
+/// A line that goes on elsewhere from a position of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherLine {
+    /// Its branch.
+    pub branch: BranchId,
+    /// The branch's name, if it has one.
+    pub name: Option<String>,
+    /// The last seq that both have.
+    pub at: u64,
+    /// The last seq of that line.
+    pub head: u64,
+    /// Why it is there: it is a fork or a rewind of this one; none where this one left it behind.
+    pub reason: Option<ForkReason>,
+    /// Whether it is the session's current branch.
+    pub current: bool,
+}
+
+/// The turns of a branch.
+#[derive(Clone, Debug)]
+pub struct TurnLog {
+    /// The branch.
+    pub branch: BranchId,
+    /// The last seq that was looked at.
+    pub head: u64,
+    /// The turns, oldest first.
+    pub turns: Vec<Turn>,
+    /// How many turns before those were left out.
+    pub earlier: usize,
+    /// The lines that go on elsewhere, in the order of where they do; those before the first turn are left out.
+    pub others: Vec<OtherLine>,
+}
+
+impl Client {
+    /// The last `count` turns of a branch (none: the current one) up to a seq (none: its head).
+    ///
+    /// # Errors
+    /// `not_found` when there is no such branch or position; `corrupt` when an entry cannot be read.
+    pub async fn turns(
+        &self,
+        session: SessionId,
+        branch: Option<BranchId>,
+        seq: Option<u64>,
+        count: usize,
+    ) -> Result<TurnLog> {
+        let branch = self.or_current(session, branch).await?;
+        let head = match seq {
+            Some(seq) => self.position(session, branch, seq).await?.seq,
+            None => self.head(session, branch).await?.seq,
+        };
+        let marks = self.marks(session, branch, head).await?;
+        let mut spans = spans(marks, head);
+        let earlier = spans.len().saturating_sub(count);
+        let shown = spans.split_off(earlier);
+        let first = shown.first().map_or(head + 1, |span| span.first);
+        let mut steps = self.steps_from(branch, first, head).await?;
+        let mut trees = self.turn_trees(session, branch, (first, head)).await?;
+        let mut turns = Vec::new();
+        for (number, span) in shown.into_iter().enumerate() {
+            let Span { first, last, ended, said, artifacts } = span;
+            let within = |seq: u64| seq <= last;
+            let rest = steps.split_off(steps.partition_point(|step| within(step.start.seq)));
+            let steps = std::mem::replace(&mut steps, rest);
+            let rest = trees.split_off(trees.partition_point(|tree| within(tree.seq)));
+            let trees = std::mem::replace(&mut trees, rest);
+            // What only told that nothing goes on is no turn.
+            if !said.is_empty() || !steps.is_empty() || !trees.is_empty() || !artifacts.is_empty() || ended {
+                turns.push(Turn { number: earlier + number + 1, first, last, ended, said, steps, trees, artifacts });
+            }
+        }
+        let others = self.other_lines(session, branch, (first, head)).await?;
+        Ok(TurnLog { branch, head, turns, earlier, others })
+    }
+
+    /// What tells turns apart.
+    async fn marks(&self, session: SessionId, branch: BranchId, head: u64) -> Result<Vec<Marked>> {
+        let kinds = vec![EntryKind::MESSAGE, EntryKind::TURN_ENDED, EntryKind::ARTIFACT_PUBLISHED];
+        let options = ReadOptions { to: Some(head), kinds, ..ReadOptions::default() };
+        let mut reader = self.read(session, Some(branch), options).await?;
+        let mut marks = Vec::new();
+        loop {
+            let page = reader.next().await?;
+            if page.is_empty() {
+                return Ok(marks);
+            }
+            for entry in page {
+                let entry = self.core.whole(entry)?;
+                let (seq, time) = (entry.position.seq, entry.header.time);
+                // What was erased says nothing any more; a turn that ended has.
+                let mark = match entry.header.kind {
+                    EntryKind::TURN_ENDED => Mark::Ended,
+                    _ if entry.payload.is_none() => continue,
+                    EntryKind::ARTIFACT_PUBLISHED => Mark::Published(entry.json::<ArtifactPublished>()?.name),
+                    _ => {
+                        let event = entry.event()?;
+                        let role = event.attributes.as_ref().and_then(|known| known.get("role"));
+                        let role = role.and_then(|role| role.as_str()).map(str::to_owned);
+                        let text = std::str::from_utf8(event.body).unwrap_or_default().to_owned();
+                        Mark::Said(Said { seq, time, role, text })
+                    }
+                };
+                marks.push(Marked { seq, mark });
+            }
+        }
+    }
+
+    /// The trees that were recorded between two seqs of a branch and say something: that files changed, or that they are a
+    /// place to go back to which somebody meant to make.
+    async fn turn_trees(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        (first, head): (u64, u64),
+    ) -> Result<Vec<TurnTree>> {
+        if first > head {
+            return Ok(Vec::new());
+        }
+        let options =
+            ReadOptions { from: first, to: Some(head), kinds: vec![EntryKind::TREE], ..ReadOptions::default() };
+        let entries = self.read(session, Some(branch), options).await?.all().await?;
+        let before = match first.checked_sub(1) {
+            Some(seq) if seq > 0 => self.tree_at(self.position(session, branch, seq).await?).await?,
+            _ => None,
+        };
+        let mut before: Option<BlockId> = before.map(|tree| tree.tree.root);
+        let mut trees = Vec::new();
+        for entry in entries.into_iter().filter(|entry| entry.payload.is_some()) {
+            let tree: TreeRecorded = entry.json()?;
+            let last = before.replace(tree.root);
+            let cause = tree.cost().map(|cost| cost.cause);
+            let changes = match last {
+                Some(last) if last != tree.root => self.changes_between(last, tree.root),
+                Some(_) => Some(Vec::new()),
+                // The first one has everything.
+                None => None,
+            };
+            let is_with_next = matches!(cause, Some(Cause::StepEnd | Cause::TurnEnd));
+            let is_place = !matches!(cause, Some(Cause::StepStart | Cause::StepEnd | Cause::Tick));
+            if is_place || changes.as_ref().is_none_or(|changes| !changes.is_empty()) {
+                let seq = entry.position.seq;
+                let at = if is_with_next { (seq + 1).min(head) } else { seq };
+                trees.push(TurnTree { seq, at, label: tree.label, cause, changes });
+            }
+        }
+        Ok(trees)
+    }
+
+    /// How two trees differ; none where one of them is gone.
+    fn changes_between(&self, before: BlockId, after: BlockId) -> Option<Vec<Change>> {
+        let (store, owner) = (self.core.blocks(), self.subject.pseudonym);
+        let (before, after) = Tree::new(&store, owner, before).differing(&Tree::new(&store, owner, after)).ok()?;
+        Some(diff(&before, &after))
+    }
+
+    /// The lines that leave a branch, or that it left, at one of these seqs.
+    async fn other_lines(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        (first, head): (u64, u64),
+    ) -> Result<Vec<OtherLine>> {
+        let segments = self.core.ancestry(Position { journal: branch, seq: head }).await?;
+        let current = self.current_branch(session).await?;
+        let own = |id: BranchId| segments.iter().find(|segment| segment.journal == id);
+        let mut others = Vec::new();
+        for other in self.branches(session).await?.into_iter().filter(|other| !other.deleted && other.id != branch) {
+            // One that this one comes from goes on after where it was left; any other leaves this one where it was made.
+            let (at, reason) = match (own(other.id), other.forked_at) {
+                (Some(segment), _) => (segment.to, None),
+                (None, Some(at)) if own(at.journal).is_some_and(|segment| at.seq <= segment.to) => {
+                    (at.seq, other.reason)
+                }
+                _ => continue,
+            };
+            if at + 1 >= first && (reason.is_some() || other.head > at) {
+                let current = other.id == current;
+                let (branch, name, head) = (other.id, other.name, other.head);
+                others.push(OtherLine { branch, name, at, head, reason, current });
+            }
+        }
+        others.sort_by_key(|other| other.at);
+        Ok(others)
+    }
+}
