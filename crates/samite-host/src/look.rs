@@ -5,9 +5,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// What is at a path.
@@ -38,6 +37,56 @@ pub fn within<T: Send + 'static>(limit: Duration, what: impl FnOnce(&AtomicBool)
     let answer = receiver.recv_timeout(limit).ok();
     given_up.store(true, Ordering::Relaxed);
     answer
+}
+
+/// Watches over something that may get stuck on its own thread: once the limit has passed, `late` is called on another one,
+/// and should end the process. Without another thread, nothing watches.
+pub fn watch(limit: Duration, late: impl FnOnce() + Send + 'static) -> Watch {
+    let shared = Arc::new((Mutex::new(Watched::Going), Condvar::new()));
+    let theirs = Arc::clone(&shared);
+    let watching = move || {
+        let (state, changed) = &*theirs;
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let going = |state: &mut Watched| *state == Watched::Going;
+        let (mut state, _) = changed.wait_timeout_while(state, limit, going).unwrap_or_else(PoisonError::into_inner);
+        if *state == Watched::Going {
+            *state = Watched::Late;
+            drop(state);
+            late();
+        }
+    };
+    std::thread::Builder::new().name("watch".into()).spawn(watching).ok();
+    Watch { shared }
+}
+
+/// Something that is watched; see [`watch`].
+#[derive(Debug)]
+pub struct Watch {
+    shared: Arc<(Mutex<Watched>, Condvar)>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Watched {
+    Going,
+    Done,
+    Late,
+}
+
+impl Watch {
+    /// It is done. Where that is too late, this does not return: `late` has the word.
+    pub fn done(self) {
+        let (state, changed) = &*self.shared;
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        if *state == Watched::Going {
+            *state = Watched::Done;
+            changed.notify_all();
+            return;
+        }
+        drop(state);
+        loop {
+            std::thread::park();
+        }
+    }
 }
 
 /// What is at a path, following symbolic links, with the content's hash.
@@ -206,6 +255,17 @@ mod tests {
         assert_ne!(now.inode, found.inode);
         assert_eq!(program(dir.path()), None);
         assert_eq!(program(&dir.path().join("nothing")), None);
+    }
+
+    #[test]
+    fn what_is_late_is_told_and_what_is_done_is_not() {
+        let (sender, receiver) = mpsc::channel();
+        let late = sender.clone();
+        let stuck = watch(Duration::from_millis(1), move || late.send("late").unwrap());
+        assert_eq!(receiver.recv_timeout(LIMIT), Ok("late"));
+        drop(stuck);
+        watch(LIMIT, move || sender.send("never").unwrap()).done();
+        assert!(receiver.recv_timeout(LIMIT).is_err(), "the other side is gone without a word");
     }
 
     #[test]

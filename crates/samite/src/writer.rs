@@ -82,6 +82,8 @@ pub struct Writer {
     time_to_live: i64,
     /// The lease that this writer's ended, when it ended one.
     pub(crate) previous: Option<Lease>,
+    /// Whether it took the lease, and did not have it already.
+    pub(crate) is_new: bool,
     state: Mutex<State>,
 }
 
@@ -129,7 +131,7 @@ impl Client {
         if !owners.contains(&state.owner) {
             owners.push(state.owner);
         }
-        let (epoch, expires, previous) =
+        let Taken { epoch, expires, previous, is_new } =
             take_lease(&self.core, &state, writer, &process, time_to_live, options.take_over).await?;
         Ok(Writer {
             client: self.clone(),
@@ -141,6 +143,7 @@ impl Client {
             process,
             time_to_live,
             previous,
+            is_new,
             state: Mutex::new(State {
                 expires,
                 steps: None,
@@ -160,6 +163,16 @@ fn writer_name(id: &str, process: &[u8]) -> String {
     name
 }
 
+/// A lease that was taken.
+struct Taken {
+    epoch: u64,
+    expires: i64,
+    /// The one that this ended.
+    previous: Option<Lease>,
+    /// Whether it was not held already.
+    is_new: bool,
+}
+
 async fn take_lease(
     core: &Core,
     branch: &JournalState,
@@ -167,13 +180,14 @@ async fn take_lease(
     process: &[u8],
     time_to_live: i64,
     force: bool,
-) -> Result<(u64, i64, Option<Lease>)> {
+) -> Result<Taken> {
     if let Some(lease) = core.0.ledger.holder(branch.id).await? {
         // A writer that has it already has its epoch: nothing is written before half of the lease is over. The epoch's
         // guard tells whether another took it meanwhile.
         let left = lease.expires.saturating_sub(core.now());
         if lease.writer == writer && lease.process == process && left > time_to_live / 2 {
-            return Ok((lease.epoch, lease.expires, None));
+            let (epoch, expires) = (lease.epoch, lease.expires);
+            return Ok(Taken { epoch, expires, previous: None, is_new: false });
         }
     }
     let mut take_over = None;
@@ -183,7 +197,9 @@ async fn take_lease(
         let expires = now.saturating_add(time_to_live);
         let request = LeaseRequest { journal: branch.id, writer, now, expires, process: process.to_vec(), take_over };
         match core.0.ledger.lease(request).await? {
-            LeaseOutcome::Held { epoch, previous } => return Ok((epoch, expires, previous)),
+            LeaseOutcome::Held { epoch, previous } => {
+                return Ok(Taken { epoch, expires, previous, is_new: true });
+            }
             LeaseOutcome::Busy(lease) if force || holder_is_gone(&lease) => take_over = Some(lease.epoch),
             LeaseOutcome::Busy(lease) => {
                 return Err(lease_held(branch.id, &lease, now));
@@ -206,6 +222,13 @@ impl Core {
 }
 
 impl Client {
+    /// Whether a branch (none: the current one) is held by a writer of this id, whichever process it is.
+    pub(crate) async fn is_held_by(&self, session: SessionId, branch: Option<BranchId>, id: &str) -> Result<bool> {
+        let branch = self.or_current(session, branch).await?;
+        let held = self.core.0.ledger.holder(branch).await?;
+        Ok(held.is_some_and(|lease| self.core.0.keys.writer(&writer_name(id, &lease.process)) == lease.writer))
+    }
+
     /// Refuses to take a branch from under a living writer, unless that is the caller itself or it insists.
     pub(crate) async fn refuse_if_held(&self, branch: BranchId, options: &WriterOptions) -> Result<()> {
         let Some(lease) = self.core.live_holder(branch).await? else { return Ok(()) };

@@ -5,14 +5,12 @@ use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface, configuration, master_file};
 use clap::Args;
 use data_encoding::HEXLOWER;
-use futures_lite::future::block_on;
 use samite::hook::{Handled, Harness, HookEvent, HookOptions, Policy, Spool, Unrecorded, What};
 use samite_host::{Clock, SystemClock, SystemRandomness, files, look, process, random_id};
 use samite_model::{Error, Result};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -78,7 +76,6 @@ struct Told {
 type Known = Arc<Mutex<Option<Unrecorded>>>;
 
 impl Hook {
-    #[expect(clippy::unused_async, reason = "it is asked for as the other commands are")]
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let harness = self.harness;
         let (policy, trouble) = policy();
@@ -86,21 +83,25 @@ impl Hook {
             surface.printer.warn(&trouble.to_string());
         }
         let known = Known::default();
-        let limit = Duration::from_secs(policy.time_limit_seconds);
-        let work = {
+        // What takes too long ends with this process, as safely as if it had been killed. It runs right here: another thread
+        // would have to find its memory anew.
+        let late = {
             let (surface, policy, known) = (surface.again(), policy.clone(), Arc::clone(&known));
-            move |_: &AtomicBool| record(&surface, harness, policy, &known)
+            move || std::process::exit(answer(&surface, harness, &policy, too_late(&policy, &known)).into())
         };
-        // What takes too long ends with this process, as safely as if it had been killed.
-        let done = look::within(limit, work).unwrap_or_else(|| {
-            let seconds = policy.time_limit_seconds;
-            let error = Error::unavailable("hook_timeout", format!("recording it took more than {seconds} s"))
-                .hint("the policy's time_limit_seconds may be raised: docs/hooks.md");
-            let missed = known.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Done { told: None, handled: Err(error), missed }
-        });
-        Ok(answer(surface, harness, &policy, done))
+        let watch = look::watch(Duration::from_secs(policy.time_limit_seconds), late);
+        let done = record(surface, harness, policy.clone(), &known).await;
+        watch.done();
+        Ok(ExitCode::from(answer(surface, harness, &policy, done)))
     }
+}
+
+fn too_late(policy: &Policy, known: &Known) -> Done {
+    let seconds = policy.time_limit_seconds;
+    let error = Error::unavailable("hook_timeout", format!("recording it took more than {seconds} s"))
+        .hint("the policy's time_limit_seconds may be raised: docs/hooks.md");
+    let missed = known.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Done { told: None, handled: Err(error), missed }
 }
 
 /// What came of an event.
@@ -112,7 +113,7 @@ struct Done {
 }
 
 /// Reads an event and records it.
-fn record(surface: &Surface, harness: Harness, policy: Policy, known: &Known) -> Done {
+async fn record(surface: &Surface, harness: Harness, policy: Policy, known: &Known) -> Done {
     let event = match standard_input("the event", INPUT).and_then(|raw| HookEvent::parse(harness, raw)) {
         Ok(event) => event,
         Err(error) => return Done { told: None, handled: Err(error), missed: None },
@@ -121,7 +122,7 @@ fn record(surface: &Surface, harness: Harness, policy: Policy, known: &Known) ->
     let unknown = Error::unavailable("hook_timeout", "it took too long");
     let missed = id().ok().map(|id| Unrecorded::of(&event, id, SystemClock.now(), &unknown));
     known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&missed);
-    let handled = block_on(carry_out(surface, &event, policy));
+    let handled = carry_out(surface, &event, policy).await;
     let missed = missed.map(|missed| match &handled {
         Err(error) => Unrecorded { why: error.code().to_owned(), ..missed },
         Ok(_) => missed,
@@ -149,13 +150,10 @@ async fn carry_out(surface: &Surface, event: &HookEvent, policy: Policy) -> Resu
         // Now, while there is room: it must not take any once the disk is full.
         spool.reserve().ok();
     }
-    // Closing the ledger would move its log into the database, with two more syncs at each hook. A log that stays is as safe:
-    // the ledger moves it when it is long, and the next command that closes does.
-    std::mem::forget(store);
     Ok(handled)
 }
 
-fn answer(surface: &Surface, harness: Harness, policy: &Policy, done: Done) -> ExitCode {
+fn answer(surface: &Surface, harness: Harness, policy: &Policy, done: Done) -> u8 {
     let block = match &done.handled {
         Ok(handled) => handled.block.clone(),
         Err(error) => {
@@ -186,12 +184,12 @@ fn answer(surface: &Surface, harness: Harness, policy: &Policy, done: Done) -> E
     }
     if let Some(why) = block {
         surface.printer.warn(&why);
-        return ExitCode::from(BLOCKED);
+        return BLOCKED;
     }
     if harness == Harness::GeminiCli && !surface.printer.is_json() {
         surface.printer.bytes(b"{}\n").ok();
     }
-    ExitCode::SUCCESS
+    0
 }
 
 /// Notes beside the store what was not recorded. Where that cannot be done either, only the warning tells.

@@ -204,7 +204,8 @@ fn a_recorded_stream_of_codex_is_a_session_however_often_it_is_told() {
                 "step_started call_6",
                 "step_completed",
                 "message add() returned a difference; it now returns the sum. Committed and pushed.",
-                "tree turn end",
+                "tree",
+                "turn_ended",
             ],
             "told {times} times"
         );
@@ -538,4 +539,212 @@ fn an_output_of_a_hundred_megabytes_is_kept_whole() {
     let ended = agent.place.json(&["read", &id, "--kind", "step_completed", "--headers"]).lines();
     assert!(ended[0]["bytes"].as_u64().unwrap() > 100 << 20, "{ended:?}");
     agent.place.run(&["verify"]).ok();
+}
+
+/// The entries of a kind.
+fn of_kind(agent: &Agent, kind: &str) -> Vec<Value> {
+    agent.entries().into_iter().filter(|entry| entry["kind"] == kind).collect()
+}
+
+#[test]
+fn a_turn_ends_as_any_turn_does_and_once() {
+    let agent = Agent::new("claude-code");
+    let transcript = agent.place.path().join("transcript.jsonl");
+    agent.prompt("go");
+    let id = agent.id();
+    agent.place.run(&["session", "set", &id, "--deliver", "dist/**"]).ok();
+    fs::create_dir_all(agent.project().join("dist")).unwrap();
+    agent.bash("1", "echo 1 > dist/report.txt");
+    fs::write(&transcript, "{\"type\":\"user\"}\n").unwrap();
+    let mut stop = agent.event("Stop", &json!({"last_assistant_message": "done"}));
+    stop["transcript_path"] = transcript.to_str().unwrap().into();
+    for _ in 0..2 {
+        let did = agent.hook(&stop);
+        assert!(did.status == 0 && did.err.is_empty(), "{did:?}");
+    }
+    let log = agent.log();
+    for once in ["message done", "turn_ended"] {
+        assert_eq!(log.iter().filter(|entry| *entry == once).count(), 1, "{log:?}");
+    }
+    assert_eq!(of_kind(&agent, "artifact_published").len(), 1, "{log:?}");
+    // The checkpoint is in the commit of the turn's end.
+    let ended = &of_kind(&agent, "turn_ended")[0];
+    let tree = of_kind(&agent, "tree").pop().unwrap();
+    assert_eq!(tree["seq"].as_u64().unwrap() + 1, ended["seq"].as_u64().unwrap());
+    assert_eq!(ended["payload"]["tree"], tree["payload"]["root"]);
+    let checkpoints = agent.place.json(&["checkpoint", "list", &id]).json();
+    assert_eq!(checkpoints["checkpoints"].as_array().unwrap().last().unwrap()["cause"], "turn_end", "{checkpoints}");
+    agent.verify();
+}
+
+#[test]
+fn a_session_without_files_ends_its_turns_too() {
+    let agent = Agent::new("codex");
+    let mut prompt = agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    prompt["cwd"] = agent.place.path().join("nowhere").to_str().unwrap().into();
+    let did = agent.hook(&prompt);
+    assert!(did.status == 0 && did.err.contains("no workspace is attached"), "{did:?}");
+    let mut stop = agent.event("Stop", &json!({"last_assistant_message": "done"}));
+    stop["cwd"] = prompt["cwd"].clone();
+    agent.hook(&stop).ok();
+    assert_eq!(agent.log().last().unwrap(), "turn_ended");
+}
+
+#[test]
+fn what_a_person_says_again_is_said_again() {
+    let agent = Agent::new("claude-code");
+    for _ in 0..2 {
+        agent.prompt("continue");
+        agent.prompt("continue");
+        agent.stop("done");
+        agent.stop("done");
+    }
+    let words: Vec<Value> = of_kind(&agent, "message").into_iter().map(|entry| entry["payload"].clone()).collect();
+    assert_eq!(words, ["continue", "done", "continue", "done"]);
+    assert_eq!(of_kind(&agent, "turn_ended").len(), 2);
+}
+
+#[test]
+fn a_call_that_was_never_made_leaves_a_persons_files_theirs() {
+    let agent = Agent::new("claude-code");
+    agent.prompt("go");
+    // The person refuses it, and no hook tells.
+    agent
+        .tell("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "refused"}));
+    agent.stop("not allowed");
+    let (id, seq) = (agent.id(), agent.entries().len());
+    agent.write("mine.txt", "by hand\n");
+    agent.prompt("again");
+    agent.bash("2", "echo 2 > made.txt");
+    agent.stop("done");
+    let back = agent.place.json(&["rewind", &format!("{id}@{seq}")]).json();
+    assert_eq!(agent.file("mine.txt").as_deref(), Some("by hand\n"), "{back}");
+    assert_eq!(agent.file("made.txt"), None);
+}
+
+#[test]
+fn what_happens_between_two_turns_keeps_no_branch_from_its_person() {
+    let agent = Agent::new("claude-code");
+    agent.tell("SessionStart", &json!({"source": "startup"}));
+    let id = agent.id();
+    agent.place.json(&["rewind", &format!("{id}@1")]).json();
+    agent.prompt("go");
+    agent.stop("done");
+    agent.tell("Notification", &json!({"message": "waits for you"}));
+    agent.place.json(&["rewind", &format!("{id}@1")]).json();
+}
+
+#[test]
+fn what_one_session_missed_and_another_recorded_is_no_hold_on_it() {
+    let mut agent = Agent::new("codex");
+    agent.prompt("go");
+    agent.stop("done");
+    let first = agent.id();
+    let (store, away) = (agent.place.store(), agent.place.path().join("away"));
+    fs::rename(&store, &away).unwrap();
+    fs::write(&store, "not a directory").unwrap();
+    assert_eq!(agent.hook(&agent.event("Notification", &json!({"message": "missed"}))).status, 0);
+    fs::remove_file(&store).unwrap();
+    fs::rename(&away, &store).unwrap();
+    agent.session = "another".to_owned();
+    agent.prompt("begin");
+    assert_eq!(noted(&agent.place.path().join("store.unrecorded")), 0);
+    let read = agent.place.json(&["read", &first]).lines();
+    assert_eq!(read.last().unwrap()["attributes"]["unrecorded"], json!(true), "{read:?}");
+    agent.place.json(&["rewind", &format!("{first}@1")]).json();
+}
+
+#[test]
+fn the_ledgers_log_stays_short_although_nothing_but_hooks_uses_it() {
+    let agent = Agent::new("codex");
+    let words = |number: u32| {
+        let noise = (0..4000_u32).map(|at| (at.wrapping_mul(number * 2 + 1) ^ (at >> 3)).wrapping_mul(2_654_435_761));
+        noise.map(|word| word.to_string()).collect::<String>()
+    };
+    let log = agent.place.store().join("tenants/local/ledger.db-wal");
+    let mut longest = 0;
+    for number in 0..90 {
+        agent.tell("Notification", &json!({"message": words(number)}));
+        longest = longest.max(fs::metadata(&log).unwrap().len());
+    }
+    assert!(longest < 2 << 20, "{longest}");
+}
+
+impl Agent {
+    /// A command that a person gives in the project.
+    fn here(&self, arguments: &[&str]) -> Did {
+        Did::new(&self.place.command(arguments).current_dir(self.project()).output().unwrap())
+    }
+}
+
+#[test]
+fn a_log_shows_turns_and_positions_to_go_back_to_without_naming_a_session() {
+    let agent = Agent::new("codex");
+    agent.place.session();
+    assert_eq!(agent.here(&["--json", "log"]).error(3)["code"], "no_session_here");
+    agent.tell("SessionStart", &json!({"source": "startup"}));
+    agent.prompt("fix \u{1b}[31madd()\nand more");
+    agent.bash("1", "sed -i s/-/+/ calc.py");
+    agent.bash("2", "cat calc.py");
+    agent.stop("It adds now.");
+    agent.write("mine.txt", "by hand\n");
+    agent.prompt("break it");
+    agent.bash("3", "echo worse > calc.py; git commit -qam worse");
+    agent.tell("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "4"}));
+    agent.stop("Broken.");
+    let log = agent.here(&["--json", "log"]).json();
+    let id = text(&log, "/session");
+    let turns = log["turns"].as_array().unwrap();
+    let told = |turn: &Value, list: &str, fields: &[&str]| -> Vec<String> {
+        let row = |row: &Value| fields.iter().map(|field| row[*field].to_string()).collect::<Vec<_>>().join(" ");
+        turn[list].as_array().unwrap().iter().map(row).collect()
+    };
+    let ended: Vec<bool> = turns.iter().map(|turn| turn["ended"].as_bool().unwrap()).collect();
+    assert_eq!(ended, [true, true], "{log:#}");
+    assert_eq!(
+        told(&turns[0], "said", &["role", "line"]),
+        ["\"user\" \"fix \\u001b[31madd()\"", "\"assistant\" \"It adds now.\""]
+    );
+    assert_eq!(
+        told(&turns[0], "steps", &["tool", "what", "effect", "state"]),
+        [
+            "\"sed\" \"sed -i s/-/+/ calc.py\" \"contained\" \"completed\"",
+            "\"cat\" \"cat calc.py\" \"idempotent\" \"completed\""
+        ]
+    );
+    assert_eq!(told(&turns[1], "steps", &["what", "state"])[1], "\"make\" \"in_doubt\"");
+    // What the person changed is theirs, and beside what the calls changed.
+    let mine = turns[1]["checkpoints"].as_array().unwrap().iter();
+    let mine: Vec<&Value> = mine.filter(|tree| tree["label"] == "before a prompt").collect();
+    assert_eq!(
+        told(&json!({"changes": mine[0]["changes"]}), "changes", &["path", "change"]),
+        ["\"mine.txt\" \"added\""]
+    );
+    let page = agent.here(&["log"]).ok();
+    for line in
+        ["● ", "changed calc.py", "you", "changed mine.txt", "changed .git, calc.py", "opaque IN DOUBT", "turn 2"]
+    {
+        assert!(page.contains(line), "{line} is not in\n{page}");
+    }
+    assert!(page.contains("fix \\u{1b}[31madd()") && !page.contains('\u{1b}'), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    // Back to the end of the first turn, by the position that the log has for it, from a directory below.
+    let end = turns[0]["last"].as_u64().unwrap();
+    assert_eq!(turns[0]["checkpoints"].as_array().unwrap().last().unwrap()["rewind_to"], end);
+    fs::create_dir(agent.project().join("below")).unwrap();
+    let mut rewind = agent.place.command(&["--json", "rewind", &format!("@{end}")]);
+    let back = Did::new(&rewind.current_dir(agent.project().join("below")).output().unwrap()).json();
+    assert_eq!(agent.file("calc.py").as_deref(), Some("def add(a, b):\n    return a + b\n"), "{back}");
+    assert_eq!(agent.file("mine.txt").as_deref(), Some("by hand\n"));
+    let log = agent.here(&["--json", "log", "."]).json();
+    let left = &log["other_lines"][0];
+    assert_eq!((left["at"].as_u64(), &left["reason"]), (Some(end), &Value::Null), "{log:#}");
+    assert_eq!(text(left, "/branch"), text(&back, "/previous"));
+    let page = agent.here(&["log", "--turns", "1"]).ok();
+    assert!(page.contains("left behind") && page.contains("1 earlier turn left out"), "{page}");
+    // A second directory is the fork's, and a fork of it too.
+    agent.here(&["fork", &format!("@{end}"), "--into", "../second"]).ok();
+    let mut there = agent.place.command(&["--json", "log"]);
+    let second = Did::new(&there.current_dir(agent.place.path().join("second")).output().unwrap()).json();
+    assert_eq!((text(&second, "/session"), &second["current"]), (id, &json!(false)), "{second:#}");
 }

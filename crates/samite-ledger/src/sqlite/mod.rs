@@ -84,9 +84,9 @@ impl Shared {
         if thread.is_none() && !queue.is_closed() {
             let (served, writer) = (Arc::clone(queue), Arc::clone(&self.writer));
             let started = std::thread::Builder::new().name("ledger-writer".into());
-            let started = started.spawn(move || Writer::run(&writer, &served)).map_err(|error| {
-                Error::unavailable("no_thread", "no thread can be started to write").because(error)
-            })?;
+            let started = started
+                .spawn(move || Writer::run(&writer, &served))
+                .map_err(|error| Error::unavailable("no_thread", "no thread can be started to write").because(error))?;
             *thread = Some(started);
         }
         Ok(())
@@ -174,9 +174,9 @@ impl SqliteLedger {
     pub fn open(options: OpenOptions) -> Result<Self> {
         let opened = open::open(&options)?;
         let waiters = Arc::new(Waiting::default());
-        let writer = opened.writing.map(|writing| {
-            Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters))
-        });
+        let writer = opened
+            .writing
+            .map(|writing| Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters)));
         let queue = writer.is_some().then(|| Arc::new(Queue::new()));
         Ok(Self {
             shared: Arc::new(Shared {

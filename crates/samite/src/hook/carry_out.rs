@@ -1,17 +1,16 @@
 //! Carrying an event out: what becomes of it in the log.
 
 use super::event::{Compacting, HookEvent, What};
+use super::once::newly;
 use super::policy::Policy;
 use super::sessions::Place;
 use super::spool::Unrecorded;
 use crate::client::Client;
-use crate::log::ReadOptions;
-use crate::payload::Compaction;
 use crate::workspace::CheckpointOptions;
 use crate::writer::{NewEvent, Writer, WriterOptions};
 use samite_host::process::Identity;
 use samite_model::{BranchId, EntryKind, ErrorKind, Position, Result, SessionId};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,9 +23,6 @@ const WAIT: Duration = Duration::from_millis(50);
 
 /// How often an event is carried out anew because the session went to another branch meanwhile.
 const ROUNDS: usize = 3;
-
-/// An event's other fields are kept beside it up to so many bytes of JSON, and as an event of their own beyond.
-const ATTRIBUTES: usize = 32 << 10;
 
 /// How events are carried out.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +70,7 @@ impl Client {
 
     async fn hook_once(&self, event: &HookEvent, options: &HookOptions) -> Result<Handled> {
         let place = self.hook_place(event).await?;
-        let writer = self.hook_writer(&place, options).await?;
+        let writer = self.hook_writer(&place, options, WAITS).await?;
         let mut handled = Handled {
             session: place.session,
             branch: writer.branch(),
@@ -82,21 +78,19 @@ impl Client {
             warnings: Vec::new(),
             block: None,
         };
-        if place.is_new || event.what == What::SessionStart {
-            handled.warnings.extend(writer.hook_workspace(event, options).await?);
-        }
-        let ends = matches!(event.what, What::TurnEnd(_) | What::SessionEnd | What::AgentEnd(_));
-        writer.hook(event, options, &mut handled).await?;
-        if ends {
+        let keeps = event.what.begins_work() || (!writer.is_new && !event.what.ends_work());
+        let done = writer.hook(&place, event, options, &mut handled).await;
+        if !keeps {
             samite_host::kill_point("hook.before_release");
-            // Until the next turn, a person may go back. A lease that stays would only keep them waiting.
+            // Until the next turn, a person may go back. A lease that stays would only keep them waiting: also one that was
+            // taken for an event between two turns, or for one that could not be recorded.
             writer.release().await.ok();
         }
-        Ok(handled)
+        done.map(|()| handled)
     }
 
     /// Becomes the writer that the short processes of one harness session share.
-    async fn hook_writer(&self, place: &Place, options: &HookOptions) -> Result<Writer> {
+    async fn hook_writer(&self, place: &Place, options: &HookOptions, most: u32) -> Result<Writer> {
         let mut waits = 0;
         loop {
             let writer = WriterOptions {
@@ -106,8 +100,12 @@ impl Client {
                 take_over: false,
             };
             match self.writer(place.session, place.branch, writer).await {
-                // A person's command holds it for as long as it runs.
-                Err(error) if error.code() == "lease_held" && waits < WAITS => {
+                // A person's command holds it for as long as it runs; another process of the same agent for longer than any
+                // call should wait.
+                Err(error) if error.code() == "lease_held" && waits < most => {
+                    if waits == 0 && self.is_held_by(place.session, place.branch, &place.key).await? {
+                        return Err(error);
+                    }
                     waits += 1;
                     std::thread::sleep(WAIT);
                 }
@@ -116,51 +114,53 @@ impl Client {
         }
     }
 
-    /// Records what could not be recorded when it happened. When this returns, it is durable; again, it changes nothing.
+    /// Records what could not be recorded when it happened, and says whether it did: while the session that it is of is at
+    /// work, only its own hooks can. When this returns, it is durable; again, it changes nothing.
     ///
     /// # Errors
     /// As [`Client::hook`].
-    pub async fn hook_unrecorded(&self, missed: &Unrecorded, options: &HookOptions) -> Result<()> {
+    pub async fn hook_unrecorded(&self, missed: &Unrecorded, options: &HookOptions) -> Result<bool> {
         let event = missed.event()?;
         let place = self.hook_place(&event).await?;
-        let writer = self.hook_writer(&place, options).await?;
-        let appended = writer
-            .append(NewEvent {
-                kind: EntryKind::EVENT,
-                body: missed.line().into_bytes(),
-                attributes: Some(json!({"harness": missed.harness, "event": missed.name, "unrecorded": true})),
-                dedupe: Some(format!("unrecorded {}", missed.id)),
-                expected_head: None,
-            })
-            .await?;
-        if !appended.duplicate {
-            writer.end_unrecorded(missed).await?;
+        let writer = match self.hook_writer(&place, options, 0).await {
+            Err(error) if error.code() == "lease_held" => return Ok(false),
+            other => other?,
+        };
+        let recorded = writer.hook_unrecorded(missed).await;
+        // It is not this agent's session, or none that is at work: whoever works in it next must not find it held.
+        if writer.is_new {
+            writer.release().await.ok();
         }
-        Ok(())
+        recorded.map(|()| true)
     }
 }
 
 impl Writer {
     /// Carries an event out on this branch.
-    async fn hook(&self, event: &HookEvent, options: &HookOptions, handled: &mut Handled) -> Result<()> {
+    async fn hook(&self, place: &Place, event: &HookEvent, options: &HookOptions, handled: &mut Handled) -> Result<()> {
+        if place.is_new || event.what == What::SessionStart {
+            handled.warnings.extend(self.hook_workspace(event, options).await?);
+        }
         match &event.what {
             What::Repetition => return Ok(()),
             What::SessionStart | What::AgentStart | What::Other | What::Compaction(Compacting::After(None)) => {
-                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+                handled.recorded = self.hook_event(event).await?;
             }
             What::SessionEnd => {
                 self.keep_transcript(event).await?;
                 self.tree_now("session end", false).await?;
-                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+                handled.recorded = self.hook_event(event).await?;
             }
             What::Prompt(text) => {
                 self.before_prompt().await?;
                 let role = Some("user");
-                handled.recorded = self.hook_append(event, EntryKind::MESSAGE, text.clone().into_bytes(), role).await?;
+                let said = self.hook_append(event, EntryKind::MESSAGE, text.clone().into_bytes(), role).await?;
+                handled.recorded = newly(said);
             }
             What::ModelResponse(response) => {
                 let body = crate::core::to_json(response)?;
-                handled.recorded = self.hook_append(event, EntryKind::MODEL_RESPONSE, body, Some("assistant")).await?;
+                let said = self.hook_append(event, EntryKind::MODEL_RESPONSE, body, Some("assistant")).await?;
+                handled.recorded = newly(said);
             }
             What::ToolStart(tool) => self.tool_start(event, tool, options, handled).await?,
             What::ToolEnd { tool, output, ending } => {
@@ -173,127 +173,29 @@ impl Writer {
                 if self.workspace().await?.is_some() {
                     self.checkpoint(options).await?;
                 }
-                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+                handled.recorded = self.hook_event(event).await?;
             }
             What::Compaction(Compacting::After(Some(summary))) => {
                 let body = summary.clone().into_bytes();
-                handled.recorded = self.hook_append(event, EntryKind::COMPACTION, body, None).await?;
+                handled.recorded = newly(self.hook_append(event, EntryKind::COMPACTION, body, None).await?);
             }
         }
         Ok(())
     }
 
-    /// Appends an event, unless it came before. None when it did.
-    pub(super) async fn hook_append(
-        &self,
-        event: &HookEvent,
-        kind: EntryKind,
-        body: Vec<u8>,
-        role: Option<&str>,
-    ) -> Result<Option<Position>> {
-        let mut attributes = attributes(event, role, body == event.raw);
-        let more = attributes.get("more").map_or(0, |more| more.to_string().len());
-        if more > ATTRIBUTES {
-            attributes.remove("more");
-            if self
-                .append_once(event, EntryKind::EVENT, event.raw.clone(), attributes.clone(), "more ")
-                .await?
-                .is_none()
-            {
-                return Ok(None);
-            }
-        }
-        if kind == EntryKind::COMPACTION {
-            let head = self.core().journal(self.branch()).await?.head;
-            if let Value::Object(range) = crate::core::to_value(&Compaction { from: 1, to: head })? {
-                attributes.extend(range);
-            }
-        }
-        let recorded = self.append_once(event, kind, body, attributes, "").await?;
-        samite_host::kill_point("hook.appended");
-        Ok(recorded)
-    }
-
-    /// Appends once: by what tells the event from others, or else unless it is among the last entries.
-    async fn append_once(
-        &self,
-        event: &HookEvent,
-        kind: EntryKind,
-        body: Vec<u8>,
-        attributes: Map<String, Value>,
-        which: &str,
-    ) -> Result<Option<Position>> {
-        let dedupe = event
-            .identity
-            .as_ref()
-            .map(|identity| format!("hook {which}{} {identity}", super::sessions::name(&event.name)));
-        let new = |expected_head| NewEvent {
-            kind,
-            body: body.clone(),
-            attributes: Some(Value::Object(attributes.clone())),
-            dedupe: dedupe.clone(),
-            expected_head,
-        };
-        if dedupe.is_some() {
-            let appended = match self.append(new(None)).await {
-                // A range that moved on meanwhile is no other event.
-                Err(error) if error.code() == "dedupe_mismatch" => return Ok(None),
-                other => other?,
-            };
-            return Ok((!appended.duplicate).then_some(appended.position));
-        }
-        for _ in 0..ROUNDS {
-            let head = self.core().journal(self.branch()).await?.head;
-            if self.is_among_last(head, event, kind, &body).await? {
-                return Ok(None);
-            }
-            match self.append(new(Some(head))).await {
-                Err(error) if error.code() == "head_moved" => {}
-                other => return other.map(|appended| Some(appended.position)),
-            }
-        }
-        self.append(new(None)).await.map(|appended| Some(appended.position))
-    }
-
-    /// Whether one of the last three entries is this very event.
-    async fn is_among_last(&self, head: u64, event: &HookEvent, kind: EntryKind, body: &[u8]) -> Result<bool> {
-        if head == 0 {
-            return Ok(false);
-        }
-        let options = ReadOptions { from: head.saturating_sub(2), kinds: vec![kind], ..ReadOptions::default() };
-        let entries = self.read(options).await?.all().await?;
-        let is_same = |entry: &crate::log::Entry| {
-            entry.event().is_ok_and(|known| {
-                let name = known.attributes.as_ref().and_then(|known| known.get("event")).and_then(Value::as_str);
-                known.body == body && name == Some(&event.name)
+    async fn hook_unrecorded(&self, missed: &Unrecorded) -> Result<()> {
+        let appended = self
+            .append(NewEvent {
+                kind: EntryKind::EVENT,
+                body: missed.line().into_bytes(),
+                attributes: Some(json!({"harness": missed.harness, "event": missed.name, "unrecorded": true})),
+                dedupe: Some(format!("unrecorded {}", missed.id)),
+                expected_head: None,
             })
-        };
-        Ok(entries.iter().any(is_same))
-    }
-}
-
-/// What is kept beside an event's words.
-fn attributes(event: &HookEvent, role: Option<&str>, is_whole: bool) -> Map<String, Value> {
-    let mut attributes = Map::new();
-    attributes.insert("harness".to_owned(), event.harness.name().into());
-    attributes.insert("event".to_owned(), super::sessions::name(&event.name).into());
-    if let Some(role) = role {
-        attributes.insert("role".to_owned(), role.into());
-    }
-    // An event that is kept whole says these itself.
-    if !is_whole {
-        attributes.insert("session".to_owned(), event.session.clone().into());
-        if let Some(transcript) = event.transcript.as_ref().and_then(|path| path.to_str()) {
-            attributes.insert("transcript".to_owned(), transcript.into());
+            .await?;
+        if !appended.duplicate {
+            self.end_unrecorded(missed).await?;
         }
+        Ok(())
     }
-    // How far the harness's own transcript went, where there is one: it tells which part of it this position has.
-    let length = event.transcript.as_ref().and_then(|path| samite_host::files::size(path).ok());
-    if let Some(length) = length {
-        attributes.insert("transcript_bytes".to_owned(), length.into());
-    }
-    if !is_whole && !event.more.is_empty() {
-        attributes.insert("more".to_owned(), Value::Object(event.more.clone()));
-    }
-    attributes
 }

@@ -109,6 +109,36 @@ pub enum What {
     Other,
 }
 
+impl What {
+    /// Whether the agent is at work from then on, until it says that it is done.
+    pub(super) const fn begins_work(&self) -> bool {
+        matches!(self, Self::Prompt(_) | Self::ModelResponse(_) | Self::ToolStart(_) | Self::AgentStart)
+    }
+
+    /// Whether the agent is not at work any more.
+    pub(super) const fn ends_work(&self) -> bool {
+        matches!(self, Self::TurnEnd(_) | Self::AgentEnd(_) | Self::SessionEnd)
+    }
+}
+
+/// What an event does with a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A turn begins.
+    Begins,
+    /// A turn ends.
+    Ends,
+}
+
+/// What an event of a name does with a turn; none when it does neither.
+pub(super) fn side_of(name: &str) -> Option<Side> {
+    match name {
+        "UserPromptSubmit" | "BeforeAgent" => Some(Side::Begins),
+        "Stop" | "StopFailure" | "AfterAgent" | "SubagentStop" => Some(Side::Ends),
+        _ => None,
+    }
+}
+
 /// What a harness tells at a hook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookEvent {

@@ -6,6 +6,7 @@
 
 mod carry_out;
 mod event;
+mod once;
 mod parse;
 pub mod policy;
 mod push;

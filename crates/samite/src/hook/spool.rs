@@ -70,23 +70,6 @@ impl Unrecorded {
         }
     }
 
-    /// What is kept of an event that could not be read at all.
-    pub fn unread(harness: Harness, id: String, time: i64, why: &Error) -> Self {
-        Self {
-            id,
-            time,
-            harness: harness.name().to_owned(),
-            session: None,
-            agent: None,
-            name: String::new(),
-            tool: None,
-            call: None,
-            ending: None,
-            directory: None,
-            why: why.code().to_owned(),
-        }
-    }
-
     /// The line.
     pub(super) fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -184,25 +167,28 @@ impl Spool {
         Err(Error::unavailable("file_locked", format!("another process keeps the lock on {}", self.path.display())))
     }
 
-    /// Hands out what is there, one after the other, and forgets what was recorded. A line that is none is passed over.
+    /// Hands out what is there, one after the other, and forgets what `record` says that it recorded. A line that is none is
+    /// passed over.
     ///
     /// # Errors
     /// As `record`: what it did not record stays.
-    pub async fn drain(&self, record: impl AsyncFn(&Unrecorded) -> Result<()>) -> Result<usize> {
+    pub async fn drain(&self, record: impl AsyncFn(&Unrecorded) -> Result<bool>) -> Result<usize> {
         // Another hook that is at it does this as well.
         let Some(mut lock) = FileLock::try_acquire(&self.path)? else { return Ok(0) };
         let text = String::from_utf8_lossy(&lock.contents()?).into_owned();
         let mut lines = text.lines();
         let mut count = 0;
+        let mut kept = String::new();
         while let Some(line) = lines.clone().next() {
             if let Ok(missed) = serde_json::from_str::<Unrecorded>(line) {
                 match record(&missed).await {
-                    Ok(()) => count += 1,
+                    Ok(true) => count += 1,
+                    Ok(false) => kept.extend([line, "\n"]),
                     // It names no session, or one that cannot be: it never will be recorded.
                     Err(error) if error.code() == "bad_hook_input" => {}
                     Err(error) => {
-                        let rest = lines.flat_map(|line| [line, "\n"]).collect::<String>();
-                        lock.set_contents(&padded(rest.as_bytes()))?;
+                        kept.extend(lines.flat_map(|line| [line, "\n"]));
+                        lock.set_contents(&padded(kept.as_bytes()))?;
                         return Err(error);
                     }
                 }
@@ -210,7 +196,9 @@ impl Spool {
             lines.next();
         }
         samite_host::kill_point("hook.spool_recorded");
-        lock.set_contents(&padded(b""))?;
+        if count > 0 || kept.is_empty() {
+            lock.set_contents(&padded(kept.as_bytes()))?;
+        }
         Ok(count)
     }
 }

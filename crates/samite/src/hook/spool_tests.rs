@@ -3,10 +3,8 @@ use futures_lite::future::block_on;
 use std::cell::RefCell;
 
 fn missed(id: &str) -> Unrecorded {
-    let why = Error::unavailable("disk_full", "no room");
-    let mut missed = Unrecorded::unread(Harness::Codex, id.to_owned(), 7, &why);
-    missed.session = Some("s".to_owned());
-    missed
+    let event = HookEvent::parse(Harness::Codex, br#"{"hook_event_name":"Stop","session_id":"s"}"#.to_vec()).unwrap();
+    Unrecorded::of(&event, id.to_owned(), 7, &Error::unavailable("disk_full", "no room"))
 }
 
 #[test]
@@ -30,13 +28,29 @@ fn what_is_noted_comes_back_once_and_in_order() {
                 return Err(Error::unavailable("busy", "not now"));
             }
             seen.borrow_mut().push(missed.id.clone());
-            Ok(())
+            Ok(true)
         }))
     };
     assert_eq!(drain("b").unwrap_err().code(), "busy");
     spool.add(&missed("d")).unwrap();
     assert_eq!(drain("").unwrap(), 3);
     assert_eq!(*seen.borrow(), ["a", "b", "c", "d"]);
+    assert_eq!(spool.has_notes(), Some(false));
+}
+
+#[test]
+fn what_is_another_sessions_waits_for_it_and_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::beside(&folder.path().join("store"));
+    for id in ["a", "b", "c"] {
+        spool.add(&missed(id)).unwrap();
+    }
+    let drain = |own: &str| block_on(spool.drain(async |missed| Ok(missed.id == own)));
+    assert_eq!(drain("b").unwrap(), 1);
+    assert_eq!(drain("b").unwrap(), 0);
+    assert_eq!(drain("c").unwrap(), 1);
+    assert_eq!(spool.has_notes(), Some(true));
+    assert_eq!(drain("a").unwrap(), 1);
     assert_eq!(spool.has_notes(), Some(false));
 }
 
@@ -52,7 +66,7 @@ fn a_torn_line_hides_no_other() {
     let seen = RefCell::new(Vec::new());
     let count = block_on(spool.drain(async |missed| {
         seen.borrow_mut().push(missed.id.clone());
-        Ok(())
+        Ok(true)
     }));
     assert_eq!((count.unwrap(), seen.into_inner()), (2, vec!["a".to_owned(), "b".to_owned()]));
 }

@@ -2,6 +2,7 @@
 
 use super::carry_out::{Handled, HookOptions};
 use super::event::{Ending, HookEvent, Tool};
+use super::once::newly;
 use super::policy::Policy;
 use super::sessions::name;
 use super::spool::Unrecorded;
@@ -11,11 +12,9 @@ use crate::payload::{StepEnded, StepStarted};
 use crate::recover::runner_value;
 use crate::step::{Begin, Completion, NewStep, StepHandle};
 use crate::views::{OpenStep, row};
-use crate::workspace::CheckpointOptions;
 use crate::writer::Writer;
-use samite_model::cadence::Cause;
 use samite_model::step::Effect;
-use samite_model::{EntryKind, ErrorKind, Observer, Result};
+use samite_model::{EntryKind, Result};
 use serde_json::{Map, Value, json};
 
 /// How many of the last outcomes are looked through for one that came twice.
@@ -24,24 +23,26 @@ const LAST: u64 = 64;
 impl Writer {
     /// What changed since the last tree, while no tool ran, is somebody else's: going back keeps it.
     pub(super) async fn before_prompt(&self) -> Result<()> {
-        let (_, open) = self.open_steps(false).await?;
-        let nobody_at_work = open.is_empty();
+        let nobody_at_work = self.nobody_at_work().await?;
         self.tree_now("before a prompt", nobody_at_work).await?;
         samite_host::kill_point("hook.before_prompt");
         Ok(())
     }
 
-    /// The session's deliverables that changed, the agent's last words, and a checkpoint.
+    /// Whether no call is under way. One that no hook told the end of, as one that a person refused, is over with its turn.
+    async fn nobody_at_work(&self) -> Result<bool> {
+        let (_, open) = self.open_steps(false).await?;
+        let going_on = open.iter().filter(|step| step.epoch == self.epoch() && !step.inherited);
+        let Some(last) = going_on.map(|step| step.start.seq).max() else { return Ok(true) };
+        let kinds = vec![EntryKind::TURN_ENDED];
+        let options = ReadOptions { from: last, kinds, headers_only: true, ..ReadOptions::default() };
+        Ok(!self.read(options).await?.next().await?.is_empty())
+    }
+
+    /// The agent's last words, and the end of its turn: the checkpoint that the session's cadence takes, and the
+    /// deliverables.
     pub(super) async fn turn_end(&self, event: &HookEvent, words: Option<&str>, handled: &mut Handled) -> Result<()> {
-        match self.publish_deliverables(&Observer::default()).await {
-            Ok(delivered) => {
-                let failed = delivered.failed.iter().map(|failed| format!("{}: {}", failed.path, failed.error));
-                handled.warnings.extend(failed.map(|why| format!("a deliverable is not published: {why}")));
-            }
-            Err(error) if error.kind() == ErrorKind::Fenced => return Err(error),
-            Err(error) => handled.warnings.push(format!("deliverables are not published: {error}")),
-        }
-        let recorded = match words.filter(|words| !words.is_empty()) {
+        let said = match words.filter(|words| !words.is_empty()) {
             Some(words) => {
                 let body = words.as_bytes().to_vec();
                 self.hook_append(event, EntryKind::MESSAGE, body, Some("assistant")).await?
@@ -50,16 +51,23 @@ impl Writer {
         };
         samite_host::kill_point("hook.turn_said");
         self.keep_transcript(event).await?;
-        handled.recorded = recorded;
-        if recorded.is_none() || self.workspace().await?.is_none() {
-            self.tree_now("turn end", false).await?;
-            return Ok(());
-        }
-        let label = Some("turn end".to_owned());
-        let cause = Cause::TurnEnd;
-        let options = CheckpointOptions { label, no_environment: true, cause, ..CheckpointOptions::default() };
-        self.checkpoint(options).await?;
+        handled.recorded = newly(said);
+        // Known by what was said at it: whoever was cut off between the two, and says it again, ends the turn.
+        let ended = self.end_turn(Some(&format!("hook turn said at {}", said.position.seq))).await?;
         samite_host::kill_point("hook.turn_ended");
+        if ended.duplicate {
+            self.tree_now("turn end", false).await?;
+        }
+        if let Some(error) = ended.failed {
+            handled.warnings.push(format!("the turn ends without a checkpoint: {error}"));
+        }
+        match ended.delivered {
+            Some(delivered) => {
+                let failed = delivered.failed.iter().map(|failed| format!("{}: {}", failed.path, failed.error));
+                handled.warnings.extend(failed.map(|why| format!("a deliverable is not published: {why}")));
+            }
+            None => handled.warnings.push("deliverables are not published: they could not be looked at".to_owned()),
+        }
         Ok(())
     }
 
@@ -132,7 +140,7 @@ impl Writer {
             Ok(Begin::Busy(_) | Begin::InDoubt(_)) => {}
             Err(error) if error.code() == "step_mismatch" => {
                 handled.warnings.push(error.to_string());
-                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+                handled.recorded = self.hook_event(event).await?;
             }
             Err(error) => return Err(error),
         }
@@ -165,7 +173,7 @@ impl Writer {
                 handled.recorded = Some(self.end(&handle, &step.effect, &completion).await?);
             }
             _ => {
-                handled.recorded = self.hook_append(event, EntryKind::EVENT, event.raw.clone(), None).await?;
+                handled.recorded = self.hook_event(event).await?;
             }
         }
         Ok(())
