@@ -30,6 +30,16 @@ pub struct TreeCost {
     pub held: u64,
     /// Whether steps went on while it was taken.
     pub busy: bool,
+    /// Whether the workspace was known to hold the tree, so that nobody looked: it took no time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
+}
+
+impl TreeCost {
+    /// How long the look took, in nanoseconds; none where there was none.
+    pub fn took(&self) -> Option<u64> {
+        (!self.known).then_some(self.costs.duration)
+    }
 }
 
 impl TreeRecorded {
@@ -69,13 +79,15 @@ impl Before {
             exposed: if unchanged { 0 } else { self.since.map_or(0, nanoseconds) },
             held: self.held.saturating_add(new_bytes),
             busy: self.busy,
+            known: false,
         }
     }
 
     /// What is recorded of a tree that the workspace is known to hold, without a look.
     pub(super) fn unseen(&self, cause: Cause, now: i64) -> TreeCost {
         let costs = self.costs.map_or_else(Costs::default, |costs| costs.at(now, self.permille));
-        TreeCost { cause, costs: Costs { begun: now, ..costs }, exposed: 0, held: self.held, busy: self.busy }
+        let costs = Costs { begun: now, ..costs };
+        TreeCost { cause, costs, exposed: 0, held: self.held, busy: self.busy, known: true }
     }
 }
 

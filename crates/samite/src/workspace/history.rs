@@ -18,7 +18,7 @@ pub struct CheckpointRecord {
     pub cause: Option<Cause>,
     /// How many bytes it added, sealed.
     pub new_bytes: u64,
-    /// How long it took, in nanoseconds.
+    /// How long it took, in nanoseconds; none where the workspace was known to hold its tree, or an older samite took it.
     pub duration: Option<u64>,
     /// How long work had gone on that no tree had yet, in nanoseconds; 0 where nothing had changed.
     pub exposed: u64,
@@ -121,7 +121,7 @@ impl Client {
             records.push(CheckpointRecord {
                 cause: cost.map(|cost| cost.cause),
                 new_bytes: tree.tree.new_bytes(),
-                duration: cost.map(|cost| cost.costs.duration),
+                duration: cost.and_then(|cost| cost.took()),
                 exposed: cost.map_or(between, |cost| cost.exposed),
                 thinned: thinned.contains(&tree.position),
                 there: true,
@@ -155,7 +155,7 @@ impl Client {
                 latest = latest.max(Some((cost.costs.begun, cost.costs.expected)));
             }
             let costs = records.iter().filter_map(|record| record.tree.tree.cost());
-            let spent = Spent::by(costs.map(|cost| (cost.costs.begun, cost.costs.duration)));
+            let spent = Spent::by(costs.filter_map(|cost| Some((cost.costs.begun, cost.took()?))));
             branches.push(BranchCheckpoints {
                 branch: state.id,
                 count: records.iter().filter(|record| !record.thinned).count(),

@@ -282,6 +282,16 @@ fn what_a_checkpoint_at_each_step_costs_is_told_as_a_part_of_the_time() {
             (4, seen.iter().map(|one| one.exposed).max().unwrap(), None)
         );
         assert!(told.held > 40_000 && told.worst_loss() > 0);
+        // A directory that was just put to a tree is not looked at for it: that took no time, and is no part of any.
+        writer.release().await.unwrap();
+        let seq = Some(records(&client, session).await[0].tree.position.seq);
+        let (options, request) =
+            (ForkOptions { seq, ..ForkOptions::default() }, samite::workspace::RestoreRequest::default());
+        client.rewind(session, options, WriterOptions::default(), &request).await.unwrap();
+        let rewound = records(&client, session).await;
+        let told_of: Vec<_> = rewound.iter().map(|one| (one.cause.unwrap(), one.duration.is_some())).collect();
+        assert_eq!(told_of, [(Cause::Safety, true), (Cause::Restored, false)]);
+        assert_eq!(costs().await.overhead(), told.overhead());
     });
 }
 
