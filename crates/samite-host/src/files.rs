@@ -12,7 +12,8 @@ mod reading;
 
 pub use append::AppendFile;
 pub use atomic::{
-    TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, write_atomic, write_new,
+    TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, replace_unsynced, write_atomic,
+    write_new,
 };
 pub use lock::FileLock;
 pub(crate) use lock::{PATIENCE, lock_within};

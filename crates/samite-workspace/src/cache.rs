@@ -263,7 +263,8 @@ impl CacheWriter {
         whole.extend_from_slice(&self.bytes);
         let checksum = blake3::hash(&whole);
         whole.extend_from_slice(checksum.as_bytes());
-        files::write_atomic(&self.path, &whole, files::PRIVATE_FILE)
+        // One that a power cut damages is told by its checksum, and one that is older is as right.
+        files::replace_unsynced(&self.path, &whole, files::PRIVATE_FILE)
     }
 }
 

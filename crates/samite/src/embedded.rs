@@ -73,8 +73,9 @@ impl Embedded {
         let home = directory.join("tenants").join(options.tenant.as_str());
         if options.create && !options.read_only {
             files::create_private_dir(directory)?;
-            mounts::refuse_network(directory)?;
             if first_use {
+                // The ledger refuses it too, once there is one.
+                mounts::refuse_network(directory)?;
                 Node::create(directory, random.as_ref())?;
             }
             files::create_private_dir(&home)?;

@@ -38,6 +38,21 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     sync_dir(directory)
 }
 
+/// Like [`write_atomic`], but without waiting for the disk: after a power cut the file may have its old bytes, or be cut or
+/// damaged. For what can be told to be so and made anew, such as a cache with a checksum.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn replace_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let failed = |source| io_error("write", path, source);
+    let (mut file, temporary) = create_temporary(directory_of(path)).map_err(failed)?;
+    let written = set_mode(&file, mode).and_then(|()| file.write_all(bytes));
+    written.and_then(|()| rename(&temporary, path)).map_err(|source| {
+        discard(&temporary);
+        failed(source)
+    })
+}
+
 /// Like [`write_atomic`], but never over a file that is there: then it returns false, and nothing changes. When this returns
 /// true, bytes and name are durable.
 ///

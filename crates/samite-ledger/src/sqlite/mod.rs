@@ -52,6 +52,8 @@ pub use open::{OpenOptions, Threads};
 
 /// Up to so many entries are few.
 const FEW: u64 = 16;
+/// Up to so many blocks are few.
+const FEW_BLOCKS: usize = 64;
 
 /// Journals and blocks of one tenant in an SQLite database. A clone is another handle on the same ledger; dropping the
 /// last one closes its files, after what is under way.
@@ -127,9 +129,9 @@ impl Shared {
         }
     }
 
-    /// Where so many things are looked up: few of them take no longer than a change of threads.
+    /// Where so many blocks are looked up: few of them take no longer than a change of threads.
     fn threads_for(&self, count: usize) -> Threads {
-        if count as u64 <= FEW { self.threads } else { Threads::Own }
+        if count <= FEW_BLOCKS { self.threads } else { Threads::Own }
     }
 
     /// Reads what takes no longer than a change of threads; see [`Readers::look`].

@@ -24,6 +24,8 @@ const GROUP: usize = 256;
 const GROUP_BYTES: usize = 16 << 20;
 /// How many bytes of payloads a caller writes on its own thread, at most.
 const SHORT_BYTES: usize = 256 << 10;
+/// How many packs a pin names that a caller records on its own thread, at most.
+const SHORT_PINS: usize = 64;
 /// How many pages of SQLite's log are moved into the database at once: 8 MiB.
 const CHECKPOINT_PAGES: i64 = 2_000;
 /// How many marks are written at once.
@@ -59,7 +61,8 @@ impl Request {
     fn is_short(&self) -> bool {
         match self {
             Self::Commit(_) => self.bytes() <= SHORT_BYTES,
-            Self::Lease(_) => true,
+            Self::Lease(_) | Self::Unpin(_) => true,
+            Self::Pin(pin) => pin.packs.len() <= SHORT_PINS,
             _ => false,
         }
     }

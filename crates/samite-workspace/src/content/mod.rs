@@ -111,6 +111,9 @@ impl Take for NameOnly {
 /// Blocks that this snapshot has stored or is storing, so that each is sealed once.
 pub(crate) type Claimed = Mutex<HashSet<BlockId>>;
 
+/// Up to so many bytes a file is small.
+const SMALL: u64 = 1 << 20;
+
 /// Reads everything that is to be read and puts what was found into the scan.
 ///
 /// # Errors
@@ -144,7 +147,7 @@ fn read_files(
     take: &mut (dyn Take + '_),
     observer: &Observer,
 ) -> Result<Vec<(FileRef, Outcome)>> {
-    let workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
+    let workers = workers(scanned, files);
     let chunker = Chunker::new(store.sealing.chunk_seed()?);
     let stores = take.stores();
     std::thread::scope(|scope| {
@@ -168,6 +171,16 @@ fn read_files(
         }
         Ok(taking.outcomes)
     })
+}
+
+/// How many read at once: no more than there are small files, each of which one reads whole.
+fn workers(scanned: &Scanned, files: &[FileRef]) -> usize {
+    let most = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
+    let is_small = |file: &FileRef| {
+        let found = scanned.directories.get(file.directory).and_then(|found| found.items.get(file.item));
+        found.is_some_and(|item| item.stamp.size <= SMALL)
+    };
+    if files.len() < most && files.iter().all(is_small) { files.len().max(1) } else { most }
 }
 
 /// Results in the order of the jobs.

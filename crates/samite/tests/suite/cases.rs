@@ -3,11 +3,11 @@
 //!
 //! | case | what went wrong elsewhere | tests |
 //! | --- | --- | --- |
-//! | 25 | files changed by shell commands do not come back | `restoring::files_changed_by_shell_commands_come_back`, `undoing::a_rewind_takes_back_what_a_contained_step_changed_although_no_checkpoint_followed` |
+//! | 25 | files changed by shell commands do not come back | `restoring::files_changed_by_shell_commands_come_back`, `undoing::a_rewind_takes_back_what_a_contained_step_changed_although_no_checkpoint_followed`, `hooks::going_back_takes_back_what_shells_changed_and_keeps_what_the_person_did` |
 //! | 26 | files go back and the conversation does not | the matrix' rewinds, `workspaces::what_was_there_before_a_rewind_can_be_gone_back_to_and_stays` |
-//! | 27 | the old line cannot be reached | `forks::a_rewind_makes_the_fork_current_and_keeps_the_tail`, `histories` (branches made current) |
+//! | 27 | the old line cannot be reached | `forks::a_rewind_makes_the_fork_current_and_keeps_the_tail`, `histories` (branches made current), `hooks::a_log_shows_turns_and_positions_to_go_back_to_without_naming_a_session` |
 //! | 28 | each fork copies its parent | [`a_hundred_forks_store_no_file_again`], `sqlite_maintain::a_fork_costs_one_row` |
-//! | 29 | a restore deletes what was ignored or untracked | `restoring::what_the_user_never_gave_to_samite_stays`, `restoring::excluded_paths_are_never_deleted_even_when_the_rules_change`, `histories` (rules) |
+//! | 29 | a restore deletes what was ignored or untracked | `restoring::what_the_user_never_gave_to_samite_stays`, `restoring::excluded_paths_are_never_deleted_even_when_the_rules_change`, `histories` (rules), `hooks::going_back_takes_back_what_shells_changed_and_keeps_what_the_person_did`, `hooks::a_call_that_was_never_made_leaves_a_persons_files_theirs` |
 //! | 30 | a file first touched after the snapshot | `workspaces::a_rewind_puts_files_back_and_keeps_what_a_person_changed`, `histories` |
 //! | 31 | nested repositories left broken | `workspaces::a_git_repository_goes_back_whole_or_stays_whole`, `workspaces::a_commit_in_a_half_restored_repository_keeps_it_as_it_then_is` |
 //! | 32 | many files, or a huge one, stall each turn and swell snapshots | [`many_ignored_files_and_huge_ones_cost_a_turn_nothing`], `cache::an_unchanged_directory_is_not_read_again`; the bench measures it |
