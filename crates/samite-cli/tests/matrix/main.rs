@@ -22,6 +22,7 @@ mod cadence;
 mod cell;
 mod close;
 mod gc;
+mod half;
 mod hold;
 mod hooks;
 mod http;

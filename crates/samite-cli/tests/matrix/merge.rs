@@ -126,7 +126,15 @@ impl Scenario for Merging {
 
 impl Merging {
     /// Calls until it has ended, as a harness would that was cut off.
-    fn end(self, place: &Place, session: &str, begin: &[&str], go_on: &[&str], abort: &[&str], asks: &mut usize) {
+    pub(crate) fn end(
+        self,
+        place: &Place,
+        session: &str,
+        begin: &[&str],
+        go_on: &[&str],
+        abort: &[&str],
+        asks: &mut usize,
+    ) {
         let mut calls: Vec<&[&str]> = match self {
             Self::Clean => vec![begin],
             Self::LayOut => vec![begin, go_on],

@@ -27,18 +27,18 @@ pub(crate) enum Kind {
 pub(crate) struct OnTrees(pub(crate) Kind);
 
 /// A session whose workspace was checkpointed, changed, and mostly checkpointed again.
-struct Scene {
-    session: String,
-    acknowledged: Vec<(u64, String)>,
+pub(crate) struct Scene {
+    pub(crate) session: String,
+    pub(crate) acknowledged: Vec<(u64, String)>,
     /// The first checkpoint's position, and the workspace then.
-    at: u64,
-    before: BTreeMap<String, Vec<u8>>,
+    pub(crate) at: u64,
+    pub(crate) before: BTreeMap<String, Vec<u8>>,
     /// The workspace now.
-    now: BTreeMap<String, Vec<u8>>,
+    pub(crate) now: BTreeMap<String, Vec<u8>>,
 }
 
 impl Scene {
-    fn new(place: &Place, kind: Kind) -> Self {
+    pub(crate) fn new(place: &Place, kind: Kind) -> Self {
         let session = place.session();
         let mut acknowledged = vec![place.say(&session, "first")];
         let work = place.path().join("work");
@@ -56,12 +56,12 @@ impl Scene {
         Self { session, acknowledged, at, before, now }
     }
 
-    fn to(&self) -> String {
+    pub(crate) fn to(&self) -> String {
         format!("{}@{}", self.session, self.at)
     }
 
     /// The first workspace with what a person made beside it.
-    fn target(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn target(&self) -> BTreeMap<String, Vec<u8>> {
         let mut target = self.before.clone();
         target.extend(self.now.get("mine.txt").map(|bytes| ("mine.txt".to_owned(), bytes.clone())));
         target
@@ -70,7 +70,7 @@ impl Scene {
 
 /// Asserts that two listings are the same, naming what differs.
 #[track_caller]
-fn same(found: &BTreeMap<String, Vec<u8>>, right: &BTreeMap<String, Vec<u8>>, when: &str) {
+pub(crate) fn same(found: &BTreeMap<String, Vec<u8>>, right: &BTreeMap<String, Vec<u8>>, when: &str) {
     let differs: Vec<&String> =
         found.keys().chain(right.keys()).filter(|path| found.get(*path) != right.get(*path)).collect();
     assert!(differs.is_empty(), "{when}, these paths are not as they should be: {differs:?}");
@@ -141,15 +141,7 @@ impl Scenario for OnTrees {
                 assert_eq!(names.iter().find(litter), None, "something is left over");
             }
             Kind::Fork => {
-                let mut arguments = arguments;
-                if fs::exists(place.path().join("other")).unwrap() && !listing(&place.path().join("other")).is_empty() {
-                    // Half of a copy is not taken for a workspace: the next one goes elsewhere.
-                    let elsewhere = arguments.len() - 1;
-                    arguments[elsewhere] = "another";
-                }
-                let forked = place.json(&arguments);
-                let directory = place.path().join(text(&forked, "/workspace/directory"));
-                same(&listing(&directory), &scene.before, "in a fork");
+                same(&copied(place, &arguments), &scene.before, "in a fork");
                 same(&listing(&work), &scene.now, "beside a fork");
             }
         }
@@ -166,8 +158,20 @@ impl Scenario for OnTrees {
     }
 }
 
+/// What a fork into `other` has in its directory, once it was called again.
+pub(crate) fn copied(place: &Place, arguments: &[&str]) -> BTreeMap<String, Vec<u8>> {
+    let mut arguments = arguments.to_vec();
+    if fs::exists(place.path().join("other")).unwrap() && !listing(&place.path().join("other")).is_empty() {
+        // Half of a copy is not taken for a workspace: the next one goes elsewhere.
+        let elsewhere = arguments.len() - 1;
+        arguments[elsewhere] = "another";
+    }
+    let forked = place.json(&arguments);
+    listing(&place.path().join(text(&forked, "/workspace/directory")))
+}
+
 /// The same call again; when a cut one stands in its way, that is recovered first, as it says.
-fn finish(place: &Place, scene: &Scene, arguments: &[&str], asks: &mut usize) {
+pub(crate) fn finish(place: &Place, scene: &Scene, arguments: &[&str], asks: &mut usize) {
     let did = place.run(arguments);
     if did.status == 4 && did.code() == "step_in_doubt" {
         recover(place, &scene.session, asks, || true);

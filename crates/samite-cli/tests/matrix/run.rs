@@ -6,6 +6,7 @@ use crate::cadence::OnCadence;
 use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
 use crate::close::Close;
 use crate::gc::Collect;
+use crate::half::Half;
 use crate::hold::{Cut, has_points};
 use crate::hooks::Hook;
 use crate::merge::Merging;
@@ -56,6 +57,7 @@ fn scenarios() -> Vec<Arc<dyn Scenario>> {
     all.extend(appends.map(|append| Arc::new(append) as Arc<dyn Scenario>));
     let kinds = [Kind::Checkpoint, Kind::Restore, Kind::RecoverRestore, Kind::Rewind, Kind::Fork];
     all.extend(kinds.map(|kind| Arc::new(OnTrees(kind)) as Arc<dyn Scenario>));
+    all.extend(Half::ALL.map(|half| Arc::new(half) as Arc<dyn Scenario>));
     let merges = [Merging::Clean, Merging::LayOut, Merging::Undecided, Merging::Continue, Merging::Abort];
     all.extend(merges.map(|merge| Arc::new(merge) as Arc<dyn Scenario>));
     all.extend([false, true].map(|after_snapshot| Arc::new(Collect { after_snapshot }) as Arc<dyn Scenario>));
