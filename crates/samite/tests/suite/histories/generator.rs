@@ -143,11 +143,11 @@ fn act(random: &mut Random, collects: bool) -> Act {
             let edits = if random.percent(50) { edits(random, 2) } else { Vec::new() };
             Act::HalfRestore { line, to: random.below(64), done: random.below(101), edits }
         }
-        86.. if !collects => Act::Checkpoint { line },
         86..92 => {
             let (automatic, choices) = (random.percent(60), random.below(1 << 16));
             Act::Merge { line, other: random.below(32), automatic, choices }
         }
+        92.. if !collects => Act::Checkpoint { line },
         92..98 => Act::DeleteBranch { line, collect: random.percent(60) },
         _ => Act::Collect,
     }

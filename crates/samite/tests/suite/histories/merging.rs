@@ -3,8 +3,9 @@
 use super::disk::{LINES, Listing, look, tree};
 use super::model::{Node, RULES, Tree, above, is_within, paths, recorded};
 use super::world::{Check, Said as _, World, hold};
-use samite::WriterOptions;
 use samite::merge::{Choice, MergeReport, MergeRequest, MergeState};
+use samite::payload::Merged;
+use samite::{ReadOptions, WriterOptions};
 use samite_model::BlockId;
 use samite_model::tree::{ConflictKind, Side};
 use std::collections::BTreeSet;
@@ -67,6 +68,13 @@ fn texts(base: Option<&Node>, ours: Option<&Node>, theirs: Option<&Node>) -> Tex
     if pairs().any(|(a, b)| a == b && ours[a] != theirs[b]) { Texts::Overlap } else { Texts::Unclear }
 }
 
+fn bytes_of(node: Option<&Node>) -> Option<&[u8]> {
+    match node {
+        Some(Node::File { bytes, .. }) => Some(bytes),
+        _ => None,
+    }
+}
+
 /// A conflict, whoever decided it.
 struct Decided {
     path: String,
@@ -82,7 +90,7 @@ impl World<'_> {
         automatic: bool,
         choices: usize,
     ) -> Check<Option<usize>> {
-        let Some((line, directory)) = self.working(line).filter(|_| !self.shared) else { return Ok(None) };
+        let Some((line, directory)) = self.working(line) else { return Ok(None) };
         let Some(from) = self.other_line(line, other) else { return Ok(None) };
         let (session, into) = self.line(line);
         let id = self.sessions[session];
@@ -134,6 +142,10 @@ impl World<'_> {
         hold!(report.state == MergeState::Merged, "a decided merge is {:?}", report.state);
         self.count("merges");
         let Some(done) = &report.restored else { return Err("a merge did nothing".to_owned()) };
+        if self.shared && directory == 0 {
+            self.count("merges in a directory that others work in");
+        }
+        self.note_ours(line, directory, &before, &report).await?;
         let merged = tree(&self.listing_of(done.target)?);
         if let [base] = report.bases.as_slice() {
             let base = self.client.tree_at(*base).await.said("the ancestor's tree")?;
@@ -157,6 +169,19 @@ impl World<'_> {
         Ok(Some(directory))
     }
 
+    /// Notes the checkpoint that a merge took of what it was merged with.
+    async fn note_ours(&mut self, line: usize, directory: usize, before: &Listing, report: &MergeReport) -> Check {
+        let (session, branch) = self.line(line);
+        let seq = report.position.ok_or("a merge without an entry")?.seq;
+        let options = ReadOptions { from: seq, to: Some(seq), ..ReadOptions::default() };
+        let mut reader = self.client.read(self.sessions[session], Some(branch), options).await.said("read")?;
+        let merged: Merged = reader.next().await.said("read")?[0].json().said("the merge's entry")?;
+        let ours = self.client.tree_at(merged.ours).await.said("our tree")?.ok_or("a merge without our tree")?;
+        hold!(ours.position == merged.ours, "what a merge names as ours is no tree");
+        self.note(session, directory, merged.ours, ours.tree.root, before);
+        Ok(())
+    }
+
     fn listing_of(&self, root: BlockId) -> Check<Listing> {
         self.materialised(root)
     }
@@ -169,7 +194,13 @@ fn is_merged(base: &Tree, ours: &Tree, theirs: &Tree, merged: &Tree, report: &Me
         .iter()
         .map(|one| Decided { path: one.path.clone(), kind: one.kind, choice: one.choice.clone() })
         .collect();
-    let moved = decided.iter().any(|one| one.kind == ConflictKind::Rename);
+    // Both names of a file that was moved are decided together: wherever stands what it held.
+    let of_moved: Vec<&[u8]> = decided
+        .iter()
+        .filter(|one| one.kind == ConflictKind::Rename)
+        .flat_map(|one| [base, ours, theirs].map(|tree| tree.get(&one.path)))
+        .filter_map(bytes_of)
+        .collect();
     for path in paths(&[base, ours, theirs, merged]) {
         // A rule that only one side has, and names that are shown otherwise, are tested elsewhere.
         if path.contains(".log") || path == RULES || path.contains('\n') {
@@ -177,10 +208,10 @@ fn is_merged(base: &Tree, ours: &Tree, theirs: &Tree, merged: &Tree, report: &Me
         }
         let [b, o, t, m] = [base, ours, theirs, merged].map(|tree| tree.get(path));
         let plain = path_of_both(b, o, t);
+        let moved = [b, o, t].into_iter().filter_map(bytes_of).any(|bytes| of_moved.contains(&bytes));
         let near = |one: &&Decided| is_within(path, &one.path) || is_within(&one.path, path);
         let Some(conflict) = decided.iter().find(near) else {
             let Ok(right) = plain else {
-                // Both names of a file that was moved are decided together.
                 hold!(moved, "{path:?} was to be decided: {b:?}, {o:?}, {t:?} became {m:?}");
                 continue;
             };

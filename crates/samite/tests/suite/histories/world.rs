@@ -303,7 +303,14 @@ impl<'a> World<'a> {
     }
 
     /// Notes that a session recorded a tree of a directory, and what it knows of it from then on.
-    fn note(&mut self, session: usize, directory: usize, position: Position, root: BlockId, listing: &Listing) {
+    pub(super) fn note(
+        &mut self,
+        session: usize,
+        directory: usize,
+        position: Position,
+        root: BlockId,
+        listing: &Listing,
+    ) {
         let listing = taken(listing);
         self.log[directory].push(Recorded { session, root, listing: listing.clone(), ends_step: false });
         self.taken.push(Taken { session, position, root, listing });
