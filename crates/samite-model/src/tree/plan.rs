@@ -243,7 +243,9 @@ impl Planner<'_> {
                     was: current.clone(),
                 }));
             }
-            if self.options.others.iter().any(|other| path.is_within(other)) {
+            // What this restore made before it died may have the time of then, and is nobody's work.
+            let is_made = (is_directory(Some(current)) || base.is_none()) && self.is_either(current, None, target);
+            if !is_made && self.options.others.iter().any(|other| path.is_within(other)) {
                 return Err(KeptReason::Others);
             }
         }
@@ -286,6 +288,27 @@ fn removes_directory(action: &Action) -> bool {
         Action::Replace { was, entry, .. } => is_directory(Some(was)) && !is_directory(Some(entry)),
         _ => false,
     }
+}
+
+/// A directory goes only when nothing in it stays.
+fn keep_holding(actions: &mut Vec<Action>, kept: &mut Vec<Kept>, excluded: &[TreePath]) {
+    let mut holding: HashSet<TreePath> = HashSet::new();
+    for path in kept.iter().map(|kept| &kept.path).chain(excluded) {
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            above = directory.parent();
+            if !holding.insert(directory) {
+                break;
+            }
+        }
+    }
+    actions.retain(|action| {
+        let stays = removes_directory(action) && (holding.contains(action.path()) || action.path().is_top());
+        if stays {
+            kept.push(Kept::new(action.path().clone(), KeptReason::NotEmpty));
+        }
+        !stays
+    });
 }
 
 /// Decides about every path.
@@ -336,25 +359,12 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
     }
     let in_scope =
         |path: &TreePath| options.within.is_empty() || options.within.iter().any(|within| path.is_within(within));
-    units.keep_whole(&mut actions, &mut kept, &parted, in_scope);
-    // A directory goes only when nothing in it stays.
-    let mut holding: HashSet<TreePath> = HashSet::new();
-    for path in kept.iter().map(|kept| &kept.path).chain(&options.excluded) {
-        let mut above = path.parent();
-        while let Some(directory) = above {
-            above = directory.parent();
-            if !holding.insert(directory) {
-                break;
-            }
-        }
+    if units.iter().next().is_some() {
+        // A directory of a repository that stays keeps the repository, which then keeps the directories that it is in.
+        keep_holding(&mut actions, &mut kept, &options.excluded);
+        units.keep_whole(&mut actions, &mut kept, &parted, in_scope);
     }
-    actions.retain(|action| {
-        let stays = removes_directory(action) && (holding.contains(action.path()) || action.path().is_top());
-        if stays {
-            kept.push(Kept::new(action.path().clone(), KeptReason::NotEmpty));
-        }
-        !stays
-    });
+    keep_holding(&mut actions, &mut kept, &options.excluded);
     // The time of a directory in which something is kept says when that came.
     let disturbed: HashSet<TreePath> = kept.iter().filter_map(|kept| kept.path.parent()).collect();
     actions.retain(|action| !(sets_time_alone(action) && disturbed.contains(action.path())));

@@ -67,12 +67,7 @@ pub(crate) fn install(
             Ok(()) => {}
             Err(reason) => {
                 failed = makes(action).is_some().then(|| path.clone());
-                match reason {
-                    Stopped::Kept(reason) => installer.report.kept.push(Kept::new(path.clone(), reason)),
-                    Stopped::Failed(errno) => {
-                        installer.report.failed.push(Special { path: path.clone(), what: errno.to_string() });
-                    }
-                }
+                installer.stopped(path.clone(), reason);
             }
         }
     }
@@ -341,8 +336,17 @@ impl Installer<'_> {
             };
             match set {
                 Ok(None) => {}
-                Ok(Some(errno)) | Err(errno) => self.report.failed.push(Special { path, what: errno.to_string() }),
+                Ok(Some(errno)) => self.report.failed.push(Special { path, what: errno.to_string() }),
+                // Somebody removed it meanwhile, or put something else there.
+                Err(errno) => self.stopped(path, errno.into()),
             }
+        }
+    }
+
+    fn stopped(&mut self, path: TreePath, why: Stopped) {
+        match why {
+            Stopped::Kept(reason) => self.report.kept.push(Kept::new(path, reason)),
+            Stopped::Failed(errno) => self.report.failed.push(Special { path, what: errno.to_string() }),
         }
     }
 }

@@ -201,6 +201,28 @@ fn a_git_repository_is_put_back_whole_or_kept_whole() {
     assert_eq!(planned(now, base, before, &default), kept(".git Unknown"));
     let committed = "f=1 .git/HEAD=1 .git/index=2 .git/objects/aa/blob=1 .git/refs/heads/main=2";
     assert_eq!(planned(committed, base, before, &default), kept(".git Changed"));
+    // What rules leave out in it stays, so that it cannot go: all of it stays.
+    let log = PlanOptions { excluded: vec![path("d/.git/gc.log")], ..PlanOptions::default() };
+    let inside = "d/.git/HEAD=1 d/.git/refs/main=1";
+    assert_eq!(planned(inside, inside, "", &log), (strings(&[]), strings(&["d NotEmpty", "d/.git NotEmpty"])));
+    let deeper = PlanOptions { excluded: vec![path("d/.git/refs/x.log")], ..PlanOptions::default() };
+    assert_eq!(planned(inside, inside, "d/.git/HEAD=2", &deeper), (strings(&[]), strings(&["d/.git NotEmpty"])));
+    assert_eq!(planned(inside, inside, &inside.replace("=1", "=2"), &deeper).1, strings(&[]));
+    // A restore that died had made some of it, where somebody else had been at work before; not all has its time yet.
+    let half = Listing::new(
+        listing("d/.git/HEAD=1 d/.git/refs/")
+            .iter()
+            .map(|(path, entry)| {
+                let mut entry = entry.clone();
+                entry.metadata.mtime = 1;
+                (path.clone(), entry)
+            })
+            .collect(),
+    );
+    let others = PlanOptions { others: vec![path("d")], ..PlanOptions::default() };
+    let done = shown(&plan(&half, &listing(""), &listing(inside), &others));
+    assert_eq!(done.1, strings(&[]));
+    assert!(done.0.contains(&"create d/.git/refs/main".to_owned()), "{done:?}");
     let of_others = PlanOptions { others: vec![path(".git/index")], ..PlanOptions::default() };
     assert_eq!(planned(base, base, before, &of_others), kept(".git Others"));
     let (actions, kept) = planned(base, base, before, &default);

@@ -115,6 +115,8 @@ pub(super) enum Edit {
     Name { at: Place, to: Place },
     /// A directory is made.
     Directory { at: Place },
+    /// A git repository gets a commit, and is made where there is none.
+    Commit { at: Place, commit: usize },
     /// The rules leave logs out from now on, or no more.
     Rules(bool),
 }
@@ -268,6 +270,21 @@ pub(super) fn edit(top: &Path, edit: &Edit) -> Vec<String> {
                 fs::create_dir(path).unwrap();
             }
         }),
+        Edit::Commit { at, commit } => {
+            let at = at.path(top).map(|at| at.split("/.git").next().unwrap_or_default().to_owned());
+            let Some(at) = at.filter(|at| !at.is_empty() && at != ".git") else { return Vec::new() };
+            let object = format!("objects/{commit}");
+            let mut named = vec![at.clone()];
+            for (name, words) in [("HEAD", "ref: refs/main\n"), (&object, "blob\n"), ("refs/main", &object)] {
+                named.push(format!("{at}/.git/{name}"));
+                write(top, &format!("{at}/.git/{name}"), words.as_bytes(), true);
+            }
+            if commit.is_multiple_of(5) {
+                named.push(format!("{at}/.git/gc.log"));
+                write(top, &format!("{at}/.git/gc.log"), b"gc\n", false);
+            }
+            named
+        }
         Edit::Rules(on) => {
             let path = top.join(RULES);
             if *on {

@@ -111,7 +111,8 @@ fn edit(random: &mut Random) -> Edit {
         69..82 => Edit::Delete { at },
         82..87 => Edit::Link { at, to: name(random) },
         87..91 => Edit::Name { at, to: place(random) },
-        91..96 => Edit::Directory { at },
+        91..93 => Edit::Directory { at },
+        93..97 => Edit::Commit { at, commit: random.below(8) },
         _ => Edit::Rules(random.percent(65)),
     }
 }

@@ -123,6 +123,10 @@ fn becomes(request: &Request<'_>, path: &str) -> Becomes {
         return Becomes::AsIs;
     }
     let Some(is) = is else {
+        // A directory that is left out was not looked into: nothing is made in it.
+        if above(path).any(|directory| now.contains_key(directory) && excludes(now, directory)) {
+            return if shall.is_some() { Becomes::Kept } else { Becomes::AsIs };
+        }
         // What somebody removed stays removed; what nobody knew is made.
         return match (was, shall) {
             (Some(_), Some(_)) if !force => Becomes::Kept,
@@ -141,12 +145,28 @@ fn becomes(request: &Request<'_>, path: &str) -> Becomes {
     if excluded || unknown || !force && (changed || of_others) { Becomes::Kept } else { Becomes::AsTarget }
 }
 
-/// What a restore makes of a directory, and what it lists as kept.
-pub(super) fn restored(request: &Request<'_>) -> (Tree, BTreeSet<String>) {
-    let Request { now, base, target, .. } = request;
-    let all = paths(&[now, base, target]);
-    let mut verdicts: BTreeMap<&str, Becomes> = all.iter().map(|path| (*path, becomes(request, path))).collect();
-    // A directory goes only when nothing in it stays.
+/// The git repositories in any of several trees: a `.git`, or what holds `HEAD`, `objects` and `refs`.
+pub(super) fn repositories(trees: &[&Tree]) -> BTreeSet<String> {
+    let is_directory = |path: &str| trees.iter().any(|tree| tree.get(path).is_some_and(Node::is_directory));
+    let holds = |top: &str| ["objects", "refs"].iter().all(|name| is_directory(&format!("{top}/{name}")));
+    let mut found = BTreeSet::new();
+    for (path, node) in trees.iter().flat_map(|tree| tree.iter()) {
+        match (path.rsplit_once('/').unwrap_or(("", path)), node.is_directory()) {
+            ((_, ".git"), true) => {
+                found.insert(path.clone());
+            }
+            ((top, "HEAD"), false) if !top.is_empty() && holds(top) => {
+                found.insert(top.to_owned());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A directory goes only when nothing in it stays.
+fn keep_above<'a>(all: &BTreeSet<&'a str>, request: &Request<'_>, verdicts: &mut BTreeMap<&'a str, Becomes>) {
+    let Request { now, target, .. } = request;
     let staying: Vec<&str> = all
         .iter()
         .filter(|path| verdicts[*path] != Becomes::AsTarget && now.contains_key(**path))
@@ -157,8 +177,42 @@ pub(super) fn restored(request: &Request<'_>) -> (Tree, BTreeSet<String>) {
             verdicts.insert(directory, Becomes::Kept);
         }
     }
-    let mut after = Tree::new();
+}
+
+/// Whether a repository stays as it is: something in it must, or something in it that was not asked for would have to change.
+fn stays_whole(inside: &[&str], request: &Request<'_>, verdicts: &BTreeMap<&str, Becomes>) -> bool {
+    let Request { now, base, target, within, .. } = request;
+    // What is left out was not looked at: it may be as it was, or not.
+    let is_unseen = |path: &str| {
+        now.contains_key(path) && excludes(now, path) && (base.contains_key(path) || target.contains_key(path))
+    };
+    let is_asked = |path: &str| within.is_empty() || within.iter().any(|within| is_within(path, within));
+    let same = |path: &str| match (now.get(path), target.get(path)) {
+        (None, None) => true,
+        (Some(now), Some(target)) => now.holds_as(target),
+        _ => false,
+    };
+    let changes = inside.iter().any(|path| verdicts[path] == Becomes::AsTarget);
+    inside.iter().any(|path| verdicts[path] == Becomes::Kept || is_asked(path) && is_unseen(path))
+        || changes && inside.iter().any(|path| !is_asked(path) && !same(path))
+}
+
+/// What a restore makes of a directory, and what it lists as kept.
+pub(super) fn restored(request: &Request<'_>) -> (Tree, BTreeSet<String>) {
+    let Request { now, base, target, .. } = request;
+    let all = paths(&[now, base, target]);
+    let mut verdicts: BTreeMap<&str, Becomes> = all.iter().map(|path| (*path, becomes(request, path))).collect();
+    keep_above(&all, request, &mut verdicts);
     let mut kept = BTreeSet::new();
+    for whole in repositories(&[now, base, target]) {
+        let inside: Vec<&str> = all.iter().copied().filter(|path| is_within(path, &whole)).collect();
+        if stays_whole(&inside, request, &verdicts) {
+            verdicts.extend(inside.into_iter().map(|path| (path, Becomes::AsIs)));
+            kept.insert(whole);
+        }
+    }
+    keep_above(&all, request, &mut verdicts);
+    let mut after = Tree::new();
     for path in all {
         let node = if verdicts[path] == Becomes::AsTarget { target.get(path) } else { now.get(path) };
         // Nothing is made in what is kept as something other than a directory.
@@ -209,6 +263,31 @@ mod tests {
             ("d/a=1 d/m=9", "d/a=1", "d=2", "d/m=9", "d d/m"),
             ("d=3", "d=1", "d/a=2", "d=3", "d d/a"),
             ("d=1", "d=1", "d/a=2", "d/a=2", ""),
+        ];
+        for (now, base, target, after, kept) in cases {
+            assert_eq!(shown(now, base, target), (tree(after), kept.to_owned()), "{now:?} {base:?} {target:?}");
+        }
+    }
+
+    #[test]
+    fn the_model_keeps_a_repository_whole_or_puts_it_back_whole() {
+        let cases = [
+            ("r/.git/a=1 r/.git/b=1", "r/.git/a=1 r/.git/b=1", "r/.git/a=2 r/.git/b=2", "r/.git/a=2 r/.git/b=2", ""),
+            (
+                "r/.git/a=3 r/.git/b=1",
+                "r/.git/a=1 r/.git/b=1",
+                "r/.git/a=2 r/.git/b=2",
+                "r/.git/a=3 r/.git/b=1",
+                "r/.git",
+            ),
+            ("r/.git/a=1 r/.git/m=9", "r/.git/a=1", "", "r/.git/a=1 r/.git/m=9", "r r/.git"),
+            (
+                "r/HEAD=3 r/objects/1=1 r/refs/m=1",
+                "r/HEAD=1 r/objects/1=1 r/refs/m=1",
+                "",
+                "r/HEAD=3 r/objects/1=1 r/refs/m=1",
+                "r",
+            ),
         ];
         for (now, base, target, after, kept) in cases {
             assert_eq!(shown(now, base, target), (tree(after), kept.to_owned()), "{now:?} {base:?} {target:?}");

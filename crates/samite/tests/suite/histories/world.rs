@@ -2,7 +2,7 @@
 
 use super::disk::{self, Edit, Found, Listing, look, taken, tree};
 use super::generator::{Act, History, Meanwhile};
-use super::model::{Request, Tree, above, is_within, paths, recorded, restored};
+use super::model::{Request, Tree, above, is_within, paths, recorded, repositories, restored};
 use crate::place::{Place, backends_of};
 use crate::support::files_only;
 use samite::embedded::Embedded;
@@ -500,17 +500,21 @@ impl<'a> World<'a> {
         };
         let (right, kept) = restored(&asked);
         hold!(report.failed.is_empty(), "failed: {:?}", report.failed);
-        // What somebody changed at that very moment is theirs, and what is around it.
+        // What somebody changed at that very moment is theirs, and what is around it: all of a repository.
+        let near = |path: &str| touched.paths.iter().any(|other| is_within(path, other) || is_within(other, path));
+        let mut wholes = repositories(&[&now, &base, &target, &tree(&touched.after)]);
+        wholes.retain(|whole| near(whole));
         let is_touched = |path: &str| {
             path.starts_with("samite-kept-")
-                || touched.paths.iter().any(|other| is_within(path, other) || is_within(other, path))
+                || near(path)
+                || wholes.iter().any(|whole| is_within(path, whole))
                 || touched.paths.contains(super::model::RULES) && path.contains(".log")
         };
         let untouched = |tree: &Tree| -> Tree {
             tree.iter().filter(|(path, _)| !is_touched(path)).map(|(path, node)| (path.clone(), node.clone())).collect()
         };
         if let Some(differs) = difference(&untouched(&tree(&after)), &untouched(&right)) {
-            return Err(format!("restored otherwise than the model: {differs}"));
+            return Err(format!("restored otherwise than the model: {differs}; kept: {:?}", report.kept));
         }
         for (path, found) in touched.after.iter().filter(|(path, _)| touched.paths.contains(*path)) {
             let known = |tree: &Tree| tree.get(path).is_some_and(|node| node.holds_as(&found.node));
