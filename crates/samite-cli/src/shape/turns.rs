@@ -171,11 +171,13 @@ impl SaidShape {
 
 impl TurnStepShape {
     fn new(step: &StepRecord) -> Self {
+        // Its own words are for samite.
+        let is_restore = step.started.tool == samite::workspace::RESTORE;
         Self {
             seq: step.start.seq,
             key: step.started.key.clone(),
             tool: step.started.tool.clone(),
-            what: gist(&step.started.input),
+            what: if is_restore { "files put back".to_owned() } else { gist(&step.started.input) },
             effect: step.started.effect.name(),
             state: step.state,
             outcome: step.outcome.as_ref().map(|outcome| outcome.position.seq),

@@ -81,6 +81,7 @@ pub(crate) fn install(
 }
 
 /// Why an action was not done.
+#[derive(Clone, Copy)]
 enum Stopped {
     Kept(KeptReason),
     Failed(Errno),

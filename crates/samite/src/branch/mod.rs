@@ -164,7 +164,7 @@ impl Client {
                     state.head
                 ),
             )
-            .hint("`samite read SESSION` shows its entries"));
+            .hint("`samite session tree SESSION` shows which branch goes that far: name it, as SESSION:BRANCH@SEQ"));
         }
         let mut at = Position { journal: state.id, seq };
         let mut parent = state.parent;

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The tool of a restore's own step.
-pub(crate) const TOOL: &str = "samite.restore";
+pub const TOOL: &str = "samite.restore";
 
 /// What to put back.
 #[derive(Clone, Debug, Default)]
