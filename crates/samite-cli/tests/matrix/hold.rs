@@ -127,6 +127,9 @@ fn in_company(command: &Command) -> Command {
     caller
 }
 
+/// How a panic begins whose command did its work without coming to its point.
+pub(crate) const MISSED: &str = "it was done";
+
 /// Whether it came to its point and is held there. The only one that may be missed is that of files beside the ledger:
 /// whether a cache is worth writing depends on how fast the machine is.
 fn comes_to(place: &Place, child: &mut Child, held: &Path, point: &Point) -> bool {
@@ -136,7 +139,8 @@ fn comes_to(place: &Place, child: &mut Child, held: &Path, point: &Point) -> boo
             if status.success() && point.may_be_missed() {
                 return false;
             }
-            panic!("it ended ({status}) before {point:?}: {}{}", place.read("out"), place.read("err"));
+            let why = if status.success() { MISSED } else { "it ended" };
+            panic!("{why} ({status}) before {point:?}: {}{}", place.read("out"), place.read("err"));
         }
         if waited > PATIENCE {
             let _ = kill_process_group(pid(child.id()), Signal::KILL);

@@ -7,7 +7,7 @@ use crate::cell::{Call, Cell, Counts, Point, Scenario, Victim};
 use crate::close::Close;
 use crate::gc::Collect;
 use crate::half::Half;
-use crate::hold::{Cut, has_points};
+use crate::hold::{Cut, MISSED, has_points};
 use crate::hooks::Hook;
 use crate::merge::Merging;
 use crate::once::Once;
@@ -30,6 +30,10 @@ use std::time::Instant;
 
 /// How many cells run side by side: more than cores, since they wait a lot.
 const SIDE_BY_SIDE: usize = 6;
+
+/// How often a cell is run at most. A point that a command passes several times may be passed less often than when it was
+/// traced: how many commits it takes depends on how fast the machine is, such as whether a pin is renewed.
+const TRIES: usize = 3;
 
 /// What continuous integration must see.
 const FEWEST_KILLS: usize = 200;
@@ -160,14 +164,26 @@ fn cells(scenario: &Arc<dyn Scenario>, passed: &[String]) -> Vec<Cell> {
     cells
 }
 
+/// Runs a cell; again when its command did its work without coming to the point.
 fn run(cell: &Cell) -> Result<Counts, String> {
-    guarded(|| {
-        let place = Place::new();
-        let cut = Cut::new(Some((cell.point.clone(), cell.victim)));
-        let counts = cell.scenario.run(&place, &cut, cell.call);
-        place.verify();
-        counts
-    })
+    let once = || {
+        guarded(|| {
+            let place = Place::new();
+            let cut = Cut::new(Some((cell.point.clone(), cell.victim)));
+            let counts = cell.scenario.run(&place, &cut, cell.call);
+            place.verify();
+            counts
+        })
+    };
+    let is_missed = |result: &Result<Counts, String>| result.as_ref().is_err_and(|why| why.starts_with(MISSED));
+    let mut result = once();
+    for _ in 1..TRIES {
+        if !is_missed(&result) {
+            break;
+        }
+        result = once();
+    }
+    result
 }
 
 /// The names in the code of all crates that samite is made of.
