@@ -1,7 +1,7 @@
 //! What can be written after `samite`.
 
 use crate::command::Command;
-use clap::{Args, Parser};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// The durable state of AI agents: record, recover, fork and rewind their sessions and workspaces.
@@ -33,14 +33,17 @@ Examples:
   samite checkpoint 3f2a --label 'tests pass'
   samite recover 3f2a"
 )]
-pub(crate) struct Arguments {
+pub(crate) struct ArgumentsFor<C: Subcommand> {
     /// What every command understands.
     #[command(flatten)]
     pub(crate) global: Global,
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: C,
 }
+
+/// The arguments of any command.
+pub(crate) type Arguments = ArgumentsFor<Command>;
 
 /// What every command understands.
 #[derive(Clone, Debug, Args)]

@@ -10,9 +10,10 @@ mod shape;
 mod surface;
 mod tour;
 
-use arguments::Arguments;
+use arguments::{Arguments, ArgumentsFor};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind as Usage};
+use command::{Command, HookAlone};
 use printer::Printer;
 use samite_model::Error;
 use std::process::ExitCode;
@@ -27,12 +28,12 @@ fn main() -> ExitCode {
     if let Some(status) = samite_host::supervise::dispatch() {
         return status;
     }
-    let arguments = match Arguments::try_parse() {
+    let Arguments { global, command } = match parse() {
         Ok(arguments) => arguments,
         Err(error) => return usage(&without_hidden(with_place(error))),
     };
-    let surface = Surface::new(arguments.global);
-    match futures_lite::future::block_on(arguments.command.run(&surface)) {
+    let surface = Surface::new(global);
+    match futures_lite::future::block_on(command.run(&surface)) {
         Ok(status) => status,
         Err(error) => {
             let error = advice::with_advice(error);
@@ -40,6 +41,17 @@ fn main() -> ExitCode {
             ExitCode::from(if error.code() == printer::OUTPUT_CLOSED { 141 } else { error.kind().exit_status() })
         }
     }
+}
+
+/// What was written. An agent waits for each of its hooks, and making the parser of all commands takes longer than much of
+/// what a hook does: so that one is tried alone first.
+fn parse() -> Result<Arguments, clap::Error> {
+    if std::env::args_os().nth(1).is_some_and(|first| first == "hook")
+        && let Ok(ArgumentsFor { global, command: HookAlone::Hook(hook) }) = ArgumentsFor::try_parse()
+    {
+        return Ok(Arguments { global, command: Command::Hook(hook) });
+    }
+    Arguments::try_parse()
 }
 
 /// Where a command is that is asked for at the top and sits elsewhere.

@@ -16,6 +16,9 @@ use std::path::PathBuf;
 /// How many bytes half of the file has, at most: 32 KiB.
 const HALF: usize = 32 << 10;
 const HALVES: usize = 2;
+/// How many bytes are read at once.
+const PIECE: usize = 4 << 10;
+static EMPTY: [u8; PIECE] = [0; PIECE];
 /// How many bytes stand before the records of a half, of those in the place of its first.
 const HEADER: usize = 16;
 
@@ -56,9 +59,9 @@ impl SharedLog {
         let record = record.max(HEADER);
         let mut log = Self { path, file, record, size: HALF / record * record, half: 0, turns: 0, used: 0 };
         let locked = log.lock()?;
-        locked.log.make_whole(&locked.bytes()?)?;
-        let bytes = locked.bytes()?;
-        locked.log.find(&bytes);
+        locked.log.make_whole()?;
+        let halves = locked.halves()?;
+        locked.log.find(&halves);
         drop(locked);
         Ok(log)
     }
@@ -110,29 +113,28 @@ impl SharedLog {
     }
 
     /// Finds the half that is being filled.
-    fn find(&mut self, bytes: &[u8]) {
-        let turns = |half: usize| turns(bytes.get(half..).unwrap_or_default());
-        self.half = if turns(0) >= turns(self.size) { 0 } else { self.size };
-        self.turns = turns(self.half);
-        self.used = self.used(bytes.get(self.half..).unwrap_or_default()).max(self.record);
+    fn find(&mut self, [first, second]: &[Vec<u8>; HALVES]) {
+        let (begin, half) = if turns(first) >= turns(second) { (0, first) } else { (self.size, second) };
+        self.half = begin;
+        self.turns = turns(half);
+        self.used = half.len().max(self.record);
     }
 
     /// How many bytes of half the file are in use: up to the last record that is not all zeroes.
     fn used(&self, bytes: &[u8]) -> usize {
-        let bytes = bytes.get(..self.size).unwrap_or(bytes);
-        let free = vec![0; self.record];
-        let last = bytes.chunks(self.record).rposition(|record| free.get(..record.len()) != Some(record));
-        last.map_or(0, |last| (last + 1) * self.record)
+        let last = bytes.iter().rposition(|byte| *byte != 0);
+        last.map_or(0, |last| (last / self.record + 1) * self.record)
     }
 
     /// Writes what is missing of a file that is new or was cut.
-    fn make_whole(&self, bytes: &[u8]) -> Result<()> {
-        let missing = vec![0; (HALVES * self.size).saturating_sub(bytes.len())];
-        let mut made = self.file.write_all_at(&missing, bytes.len() as u64);
-        if bytes.is_empty() {
-            made = made.and_then(|()| self.file.write_all_at(&header(1), 0));
-        }
-        made.map_err(|error| io_error("make", &self.path, error))
+    fn make_whole(&self) -> Result<()> {
+        let make = || -> std::io::Result<()> {
+            let length = self.file.metadata()?.len();
+            let missing = ((HALVES * self.size) as u64).saturating_sub(length);
+            self.file.write_all_at(&vec![0; usize::try_from(missing).unwrap_or_default()], length)?;
+            if length == 0 { self.file.write_all_at(&header(1), 0) } else { Ok(()) }
+        };
+        make().map_err(|error| io_error("make", &self.path, error))
     }
 
     fn hold(&self) -> Result<()> {
@@ -151,22 +153,32 @@ impl LockedLog<'_> {
     /// # Errors
     /// `unavailable` when it cannot be read.
     pub fn read(&mut self) -> Result<Vec<u8>> {
-        let mut bytes = self.bytes()?;
-        self.log.find(&bytes);
-        if self.log.half == 0 && bytes.len() > self.log.size {
-            bytes.rotate_left(self.log.size);
-        }
-        Ok(bytes)
+        let halves = self.halves()?;
+        self.log.find(&halves);
+        let [first, second] = &halves;
+        Ok(if self.log.half == 0 { [second.as_slice(), first].concat() } else { [first.as_slice(), second].concat() })
     }
 
-    fn bytes(&self) -> Result<Vec<u8>> {
-        let read = || -> std::io::Result<Vec<u8>> {
-            let length = self.log.file.metadata()?.len().min((HALVES * self.log.size) as u64);
-            let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-            self.log.file.read_exact_at(&mut bytes, 0)?;
-            Ok(bytes)
-        };
+    /// The part of each half that is in use.
+    fn halves(&self) -> Result<[Vec<u8>; HALVES]> {
+        let read = || Ok([self.half(0)?, self.half(self.log.size)?]);
         read().map_err(|error| io_error("read", &self.log.path, error))
+    }
+
+    /// Reads a half piece by piece: most of it is empty, and a command that lives for a few milliseconds has no memory yet
+    /// that is as large as all of it.
+    fn half(&self, begin: usize) -> std::io::Result<Vec<u8>> {
+        let (size, mut half, mut piece) = (self.log.size, Vec::new(), [0; PIECE]);
+        for at in (0..size).step_by(PIECE) {
+            let piece = piece.split_at_mut(PIECE.min(size - at)).0;
+            self.log.file.read_exact_at(piece, (begin + at) as u64)?;
+            if EMPTY.get(..piece.len()) != Some(&*piece) {
+                half.resize(at, 0);
+                half.extend_from_slice(piece);
+            }
+        }
+        half.resize(self.log.used(&half), 0);
+        Ok(half)
     }
 
     /// Begins the other half with these records; at most 30 KiB of them. What the half before holds can still be read,
@@ -247,7 +259,6 @@ mod tests {
 
     /// The letters of the records in these bytes, in the order of their places.
     fn letters(bytes: &[u8]) -> String {
-        assert_eq!(bytes.len(), 2 * HALF);
         bytes.chunks(RECORD).map(|record| char::from(record[0])).filter(char::is_ascii_lowercase).collect()
     }
 

@@ -76,6 +76,12 @@ pub(crate) enum Command {
     Agent(Agent),
 }
 
+/// The one command that is called at every event of an agent.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookAlone {
+    Hook(hook::Hook),
+}
+
 impl Command {
     /// Does it, and answers with the exit status.
     pub(crate) async fn run(self, surface: &Surface) -> Result<ExitCode> {
