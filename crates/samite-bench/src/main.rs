@@ -78,6 +78,7 @@ enum Part {
     /// 500 forks of a session of 64 MB.
     Forks,
     /// Snapshots and restores of a workspace of 59,261 files; takes some minutes, and restic for two of its rows.
+    /// On ext4, remove no large directory in the five minutes before: new files take far longer then.
     Workspace,
     /// A rewind of ten changed files in that workspace.
     Rewind,
