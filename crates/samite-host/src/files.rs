@@ -138,13 +138,13 @@ pub fn list(path: &Path) -> Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Writes a file that only its owner may read (0600) in the place of what is there. Nothing is synced: for what can be made
-/// again.
+/// Writes a file that only its owner may read (0600) in the place of what is there. When this returns its bytes are durable,
+/// but its name only with the next sync of the directory: for many files, of which one more that is written last tells.
 ///
 /// # Errors
 /// As [`read`]; `invalid` when a directory is there.
 #[expect(clippy::disallowed_methods, reason = "this is the module that the others use")]
-pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_among(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |source| io_error("write", path, source);
     // Whatever somebody put there is replaced: a link is not followed, another name of the file keeps its bytes, and a pipe is
     // not waited for.
@@ -154,7 +154,8 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
     }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(PRIVATE_FILE);
-    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_data()).map_err(failed)
 }
 
 /// Removes a directory with all that is in it; links in it are removed, and not followed. None is no error.
@@ -286,23 +287,23 @@ mod tests {
     fn what_can_be_made_again_replaces_whatever_somebody_put_there() {
         let scratch = tempfile::tempdir().unwrap();
         let [path, target, named, pipe] = ["file", "target", "named", "pipe"].map(|name| scratch.path().join(name));
-        write_unsynced(&path, b"old").unwrap();
+        write_among(&path, b"old").unwrap();
         std::fs::hard_link(&path, &named).unwrap();
-        write_unsynced(&path, b"new").unwrap();
+        write_among(&path, b"new").unwrap();
         assert_eq!((read(&path).unwrap(), read(&named).unwrap()), (b"new".to_vec(), b"old".to_vec()));
         assert_eq!(mode(&path).unwrap(), 0o600);
-        write_unsynced(&target, b"elsewhere").unwrap();
+        write_among(&target, b"elsewhere").unwrap();
         std::os::unix::fs::symlink(&target, scratch.path().join("link")).unwrap();
-        write_unsynced(&scratch.path().join("link"), b"here").unwrap();
+        write_among(&scratch.path().join("link"), b"here").unwrap();
         assert_eq!(
             (read(&target).unwrap(), read(&scratch.path().join("link")).unwrap()),
             (b"elsewhere".to_vec(), b"here".to_vec())
         );
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        write_unsynced(&pipe, b"no pipe").unwrap();
+        write_among(&pipe, b"no pipe").unwrap();
         assert_eq!(read(&pipe).unwrap(), b"no pipe");
         std::fs::create_dir(scratch.path().join("directory")).unwrap();
-        assert!(write_unsynced(&scratch.path().join("directory"), b"x").is_err());
+        assert!(write_among(&scratch.path().join("directory"), b"x").is_err());
     }
 
     #[test]

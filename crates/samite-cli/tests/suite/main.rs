@@ -22,6 +22,8 @@ mod hooks;
 mod imports;
 mod interrupts;
 mod journals;
+#[cfg(feature = "kill-points")]
+mod merging;
 #[path = "../../../samite/tests/suite/mount.rs"]
 mod mount;
 mod other_steps;

@@ -104,6 +104,19 @@ impl Writer {
         let from = started.theirs;
         let (at, target) = self.record_decided(started, ours, merged).await?;
         samite_host::kill_point("merge.decided");
+        self.put_to_merged(workspace, from, at, ours, target, observer).await
+    }
+
+    /// Puts the workspace, which is as in `ours`, to the tree of a merge that is recorded as decided.
+    pub(super) async fn put_to_merged(
+        &self,
+        workspace: &WorkspaceInfo,
+        from: Position,
+        at: Position,
+        ours: BlockId,
+        target: BlockId,
+        observer: &Observer,
+    ) -> Result<(Position, Restored)> {
         let input = RestoreInput::of_merge(self.core(), ours, target, at, observer.clone())?;
         let step = NewStep { tree: Some(ours), ..input.step()? };
         let handle = match self.begin(&step).await? {

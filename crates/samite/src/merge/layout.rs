@@ -117,7 +117,8 @@ impl Client {
                 return Ok(None);
             }
             total += bytes.len() as u64;
-            files::write_unsynced(&layout.join(&name), bytes)?;
+            // The manifest names it, and the merge is recorded after that: a file that lost power left empty would be taken.
+            files::write_among(&layout.join(&name), bytes)?;
             Ok(Some(name))
         };
         let bytes_of = |entry: &Entry| -> Result<Option<Vec<u8>>> {

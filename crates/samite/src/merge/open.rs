@@ -2,7 +2,7 @@
 
 use super::layout::read_decisions;
 use super::manifest::Decisions;
-use super::plan::{Branches, Decided, decide};
+use super::plan::{Branches, Decided, changed, decide};
 use super::sides::{Ours, Sides};
 use super::{Choice, MergeReport, MergeRequest, MergeState};
 use crate::client::Client;
@@ -213,6 +213,24 @@ impl Writer {
         };
         let manifest = read_decisions(&layout)?;
         let (ours, root, sides) = self.work_out(&branches, request).await?;
+        if let Some(target) = open.target
+            && request.take.is_empty()
+            && self.client.checkpoint_at(open.ours).await?.tree.root == root
+        {
+            // It was decided, and cut off before any file of the workspace was touched.
+            let put = self.put_to_merged(&branches.workspace, open.theirs, at, root, target, &request.observer);
+            let (position, restored) = put.await?;
+            let store = self.core().blocks();
+            let merged = Tree::new(&store, self.client.subject.pseudonym, target).listing()?;
+            return Ok(MergeReport {
+                bases: sides.bases.clone(),
+                decisions: open.decisions,
+                changes: changed(&sides.ours, &merged),
+                restored: Some(restored),
+                position: Some(position),
+                ..branches.report(MergeState::Merged)
+            });
+        }
         let decided = decide(&sides, request, &manifest)?;
         let started = MergeStarted {
             ours,

@@ -10,7 +10,7 @@ use crate::settings::check_merging;
 use crate::workspace::{RecordedTree, WorkspaceInfo, no_workspace};
 use samite_ledger::JournalStatus;
 use samite_model::history::History;
-use samite_model::tree::{Change, ChangeKind, ConflictKind, diff};
+use samite_model::tree::{Change, ChangeKind, ConflictKind, Listing, diff};
 use samite_model::{BranchId, Error, Result, SessionId};
 use samite_workspace::{Tree, scan};
 use std::collections::BTreeMap;
@@ -134,12 +134,16 @@ impl MergeReport {
         self.bases.clone_from(&sides.bases);
         // What cannot be made of the decisions so far says so when all are there.
         if let Ok(merged) = sides.merged(&decided.by_place, layout, 0) {
-            let changes = diff(&sides.ours, &merged.listing).into_iter();
-            self.changes = changes.filter(|change| change.kind != ChangeKind::Time).collect();
+            self.changes = changed(&sides.ours, &merged.listing);
         }
         self.undecided = decided.undecided;
         self.decisions = decided.decisions;
     }
+}
+
+/// What a merge changes.
+pub(super) fn changed(ours: &Listing, merged: &Listing) -> Vec<Change> {
+    diff(ours, merged).into_iter().filter(|change| change.kind != ChangeKind::Time).collect()
 }
 
 /// What is decided: by the caller, else by the manifest, else, when proposals are taken, by them.

@@ -57,17 +57,23 @@ fn moved(base: &Listing, side: &Listing, skip: &dyn Fn(&TreePath) -> bool) -> BT
             moved.insert(from.clone(), to.clone());
             continue;
         }
-        let named = |paths: &[TreePath], name: &[u8]| -> Option<TreePath> {
-            let mut same = paths.iter().filter(|path| path.name() == name);
-            same.next().filter(|_| same.next().is_none()).cloned()
-        };
-        for old in &from {
-            if let (Some(_), Some(new)) = (named(&from, old.name()), named(&to, old.name())) {
-                moved.insert(old.clone(), new);
+        let (from, to) = (alone(&from), alone(&to));
+        for (name, old) in from {
+            if let (Some(old), Some(Some(new))) = (old, to.get(name)) {
+                moved.insert(old.clone(), (*new).clone());
             }
         }
     }
     moved
+}
+
+/// Paths by their last names; none where several have it.
+fn alone(paths: &[TreePath]) -> HashMap<&[u8], Option<&TreePath>> {
+    let mut by_name = HashMap::new();
+    for path in paths {
+        by_name.entry(path.name()).and_modify(|one| *one = None).or_insert(Some(path));
+    }
+    by_name
 }
 
 /// Makes conflicts, with a proposal where there is one, of files that one side moved and the other did not leave alone.

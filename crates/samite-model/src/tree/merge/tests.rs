@@ -200,6 +200,24 @@ fn a_decision_that_makes_no_tree_is_refused() {
 }
 
 #[test]
+fn many_files_of_one_content_that_moved_are_told_apart_by_their_names_at_once() {
+    // Looking all of them through for each would take a minute.
+    const FILES: usize = 20_000;
+    let named = |directory: &str, except: &str| {
+        let mut words: Vec<String> = (0..FILES).map(|number| format!("{directory}/f{number}=1")).collect();
+        words[7] = format!("{directory}/f7={except}");
+        listing(&words.join(" "))
+    };
+    let (base, ours, theirs) = (named("old", "1"), named("new", "1"), named("old", "2"));
+    let merge = merge(&base, &ours, &theirs, &MergeOptions::default());
+    let [conflict] = merge.conflicts.as_slice() else { panic!("{} conflicts", merge.conflicts.len()) };
+    assert_eq!((conflict.kind, conflict.path.to_string().as_str()), (ConflictKind::Rename, "new/f7"));
+    assert_eq!(conflict.from.as_ref().unwrap().to_string(), "old/f7");
+    let [(path, entry)] = conflict.proposed.as_ref().unwrap().as_slice() else { panic!("{:?}", conflict.proposed) };
+    assert_eq!((path, &entry.content), (&conflict.path, &file("f7", 2).content));
+}
+
+#[test]
 fn what_rules_leave_out_is_not_removed() {
     let (base, ours, theirs) = (listing("a.log=1 x=1"), listing("a.log=1 x=2"), listing("x=1 y=1"));
     let excluded: &IsExcluded<'_> = &|path, _| path.as_bytes().ends_with(b".log");

@@ -1,0 +1,69 @@
+//! Merges that are cut off once all is decided.
+
+use crate::support::{Place, text};
+use std::fs;
+
+/// A session in `work`, and a fork of it in `other`, both of which changed `a` and `b`.
+fn both_changed(place: &Place) -> (String, String) {
+    let id = place.session();
+    fs::create_dir(place.path().join("work")).unwrap();
+    let write = |name: &str, words: &str| fs::write(place.path().join(name), words).unwrap();
+    write("work/a", "base\n");
+    write("work/b", "base\n");
+    place.json(&["workspace", "attach", &id, "work"]);
+    place.json(&["checkpoint", &id, "--no-environment"]);
+    let fork = text(&place.json(&["fork", &id, "--into", "other"]).json(), "/id");
+    for name in ["a", "b"] {
+        write(&format!("work/{name}"), "ours\n");
+        write(&format!("other/{name}"), "theirs\n");
+    }
+    place.json(&["checkpoint", &format!("{id}:{fork}"), "--no-environment"]);
+    let theirs = format!("{id}:{fork}");
+    (id, theirs)
+}
+
+#[test]
+fn what_was_decided_when_a_merge_was_killed_is_not_asked_again() {
+    for begun in [false, true] {
+        let place = Place::new();
+        let (id, theirs) = both_changed(&place);
+        let decided = ["--take", "a=theirs", "--take", "b=ours"];
+        if begun {
+            assert_eq!(place.run(&["merge", &theirs]).status, 4);
+        }
+        let mut call = if begun { vec!["merge", "--continue", &id] } else { vec!["merge", &theirs] };
+        call.extend(decided);
+        let output = place.command(&call).env("SAMITE_KILL_POINT", "merge.decided").output().unwrap();
+        assert!(!output.status.success());
+        assert_eq!(place.read("work/a").unwrap(), "ours\n");
+        let done = place.json(&["merge", "--continue", &id]);
+        assert_eq!(done.status, 0, "{done:?}");
+        let done = done.json();
+        assert_eq!(text(&done, "/state"), "merged");
+        let choices: Vec<String> =
+            done["decisions"].as_array().unwrap().iter().map(|one| text(one, "/choice")).collect();
+        assert_eq!(choices, ["theirs", "ours"], "{done}");
+        let changes: Vec<String> = done["changes"].as_array().unwrap().iter().map(|one| text(one, "/path")).collect();
+        assert_eq!(changes, ["a"], "{done}");
+        assert_eq!(
+            (place.read("work/a").unwrap(), place.read("work/b").unwrap()),
+            ("theirs\n".into(), "ours\n".into())
+        );
+        let verified = place.json(&["verify"]).json();
+        assert!(verified["findings"].as_array().unwrap().is_empty(), "{verified}");
+    }
+}
+
+#[test]
+fn what_changed_after_a_decided_merge_was_killed_is_asked_anew() {
+    let place = Place::new();
+    let (id, theirs) = both_changed(&place);
+    let call = ["merge", theirs.as_str(), "--take", "a=theirs", "--take", "b=ours"];
+    assert!(!place.command(&call).env("SAMITE_KILL_POINT", "merge.decided").output().unwrap().status.success());
+    fs::write(place.path().join("work/a"), "ours, and more\n").unwrap();
+    let asked = place.json(&["merge", "--continue", &id]);
+    assert_eq!(asked.status, 4, "{asked:?}");
+    assert_eq!(place.read("work/a").unwrap(), "ours, and more\n");
+    place.json(&["merge", "--continue", &id, "--take", "a=ours", "--take", "b=ours"]);
+    assert_eq!(place.read("work/a").unwrap(), "ours, and more\n");
+}
