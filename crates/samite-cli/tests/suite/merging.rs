@@ -67,3 +67,25 @@ fn what_changed_after_a_decided_merge_was_killed_is_asked_anew() {
     place.json(&["merge", "--continue", &id, "--take", "a=ours", "--take", "b=ours"]);
     assert_eq!(place.read("work/a").unwrap(), "ours, and more\n");
 }
+
+#[test]
+fn a_named_layout_that_a_killed_merge_left_is_laid_out_anew_and_anothers_is_not() {
+    let place = Place::new();
+    let (id, theirs) = both_changed(&place);
+    let call = ["merge", theirs.as_str(), "--layout", "decide"];
+    assert!(!place.command(&call).env("SAMITE_KILL_POINT", "merge.laid_out").output().unwrap().status.success());
+    assert_eq!(place.run(&["session", "tree", &id]).status, 0);
+    // Nothing was recorded of it.
+    assert_eq!(text(&place.json(&["merge", "--abort", &id]).error(3), "/code"), "no_open_merge");
+    assert_eq!(place.run(&call).status, 4);
+    assert_eq!(place.read("decide/1.theirs").unwrap(), "theirs\n");
+    // The other way round it would take the place of what waits there.
+    let fork = theirs.split_once(':').unwrap().1;
+    let list = place.json(&["branch", "list", &id]).json();
+    let main = list["branches"].as_array().unwrap().iter().map(|one| text(one, "/id")).find(|one| one != fork).unwrap();
+    let other = ["merge", &format!("{id}:{main}"), "--into", fork, "--layout", "decide"];
+    assert_eq!(text(&place.json(&other).error(4), "/code"), "not_empty");
+    fs::write(place.path().join("decide/mine"), "mine").unwrap();
+    place.json(&["merge", "--continue", &id, "--take", "a=ours", "--take", "b=mine"]);
+    assert_eq!((place.read("work/a").unwrap(), place.read("work/b").unwrap()), ("ours\n".into(), "mine".into()));
+}

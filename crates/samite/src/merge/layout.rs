@@ -43,7 +43,8 @@ impl Client {
             return Ok(directory);
         };
         let before = files::exists(asked)?;
-        if before && !files::list(asked)?.is_empty() {
+        // What a merge that was cut off before it was recorded laid out there is laid out anew.
+        if before && !is_left_over(asked, into)? {
             return Err(Error::conflict("not_empty", format!("{} holds something already", asked.display()))
                 .hint("name a directory that is empty or not there yet"));
         }
@@ -180,6 +181,17 @@ fn refuse_inside(directory: &Path, workspace: &Path) -> Result<()> {
     }
     let words = format!("the layout would lie in the workspace {}, and be merged with it", workspace.display());
     Err(Error::invalid("layout_in_workspace", words).hint("name a directory elsewhere"))
+}
+
+/// Whether a directory holds nothing but what a merge into a branch laid out, none of which is open any more.
+fn is_left_over(directory: &Path, into: BranchId) -> Result<bool> {
+    let names = files::list(directory)?;
+    if !names.iter().all(|name| is_laid_out(name)) {
+        return Ok(false);
+    }
+    // The manifest is written last. That of another branch's merge may be waiting for decisions.
+    let path = directory.join(manifest::NAME);
+    Ok(!files::exists(&path)? || manifest::is_into(&files::read(&path)?, into))
 }
 
 /// Whether a file of a layout was laid out, rather than put there by somebody.

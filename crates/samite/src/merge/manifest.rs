@@ -4,7 +4,7 @@
 use super::decision::Choice;
 use data_encoding::HEXLOWER;
 use samite_model::tree::{Conflict, Content, Entry, Side};
-use samite_model::{Error, Result};
+use samite_model::{BranchId, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -87,6 +87,15 @@ impl Manifest {
     pub(super) fn new(session: String, from: String, into: String) -> Self {
         Self { format: 1, how: HOW, session, from, into, conflicts: Vec::new() }
     }
+}
+
+/// Whether these bytes are the manifest of a merge into a branch.
+pub(super) fn is_into(bytes: &[u8], into: BranchId) -> bool {
+    #[derive(Deserialize)]
+    struct Into {
+        into: String,
+    }
+    serde_json::from_slice::<Into>(bytes).is_ok_and(|manifest| manifest.into == into.to_string())
 }
 
 /// What a conflict is known by in a manifest.

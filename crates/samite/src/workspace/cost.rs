@@ -160,15 +160,21 @@ impl Client {
             .collect()
     }
 
-    /// What the trees of a session hold, in bytes: what each added, without what was freed by thinning.
-    async fn held_by_session(&self, session: SessionId) -> Result<u64> {
+    /// What the trees of a session hold, in bytes: what each added, without what was freed by thinning, and without branches
+    /// whose time is over: a collection takes those.
+    pub(super) async fn held_by_session(&self, session: SessionId) -> Result<u64> {
+        let control = self.control(session).await?;
+        let (lifetimes, thinned) = (self.core.lifetimes(&control).await?, self.core.thinned(&control).await?);
+        let now = self.core.now();
         let mut held = 0_u64;
         for branch in self.core.0.ledger.journals(branches_of(session)).await? {
-            if branch.status == JournalStatus::Open {
-                held = held.saturating_add(self.held_by(&branch).await?);
+            let over = lifetimes.get(&branch.id).is_some_and(|lifetime| lifetime.is_over(now));
+            if branch.status == JournalStatus::Open && !over {
+                let freed = thinned.bytes.get(&branch.id).copied().unwrap_or_default();
+                held = held.saturating_add(self.held_by(&branch).await?.saturating_sub(freed));
             }
         }
-        Ok(held.saturating_sub(self.thinned(session).await?.bytes))
+        Ok(held)
     }
 }
 

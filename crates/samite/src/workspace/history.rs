@@ -170,11 +170,10 @@ impl Client {
             Cadence::Adaptive(bounds) => Some(bounds),
             Cadence::Turn | Cadence::Step => None,
         };
-        let added: u64 = branches.iter().map(|branch| branch.bytes).sum();
         let expected = latest.map_or(0, |(_, expected)| expected);
         Ok(SessionCheckpoints {
             branches,
-            held: added.saturating_sub(thinned.bytes),
+            held: self.held_by_session(session).await?,
             thinned: thinned.positions.len(),
             bounds,
             loss_kept: bounds.map(|bounds| bounds.loss_kept(expected)),

@@ -41,6 +41,11 @@ impl ThinningPlan {
         self.branches.iter().map(|branch| branch.thinned.len()).sum()
     }
 
+    /// Where the checkpoints are that go.
+    fn positions(&self) -> HashSet<Position> {
+        self.branches.iter().flat_map(|branch| &branch.thinned).map(|tree| tree.position).collect()
+    }
+
     /// How many bytes a collection then takes.
     pub fn bytes(&self) -> u64 {
         self.branches.iter().map(|branch| branch.bytes).sum()
@@ -52,8 +57,8 @@ impl ThinningPlan {
 pub struct Thinned {
     /// Where the checkpoints are.
     pub positions: HashSet<Position>,
-    /// How many bytes were to go with them.
-    pub bytes: u64,
+    /// How many bytes were to go with them, by branch.
+    pub bytes: HashMap<BranchId, u64>,
 }
 
 /// An entry names at most so many trees.
@@ -77,9 +82,13 @@ impl Client {
         branch: Option<BranchId>,
         rule: &Rule,
     ) -> Result<ThinningPlan> {
-        let mut plan = self.thinning(session, branch, rule).await?;
-        let going = plan.branches.iter().flat_map(|branch| &branch.thinned).map(|tree| tree.position).collect();
-        let bytes = self.bytes_without(&going).await?;
+        let plan = self.thinning(session, branch, rule).await?;
+        self.with_bytes(plan).await
+    }
+
+    /// A plan with the bytes that go.
+    async fn with_bytes(&self, mut plan: ThinningPlan) -> Result<ThinningPlan> {
+        let bytes = self.bytes_without(&plan.positions()).await?;
         for branch in &mut plan.branches {
             // One tree may stand in several places.
             let roots: HashSet<BlockId> = branch.thinned.iter().map(|tree| tree.tree.root).collect();
@@ -88,21 +97,33 @@ impl Client {
         Ok(plan)
     }
 
-    /// Gives up what [`Client::plan_thinning`] says. When this returns, an entry of the session says so durably, and the next
-    /// collection takes the trees. What was given up and not yet collected can still be restored.
+    /// Gives up what [`Client::plan_thinning`] said, but for what is needed meanwhile, and nothing else. Answers with what
+    /// went. When this returns, an entry of the session says so durably, and the next collection takes the trees. What was
+    /// given up and not yet collected can still be restored.
     ///
     /// # Errors
     /// As [`Client::plan_thinning`]; `conflict` (`session_contended`) when the session keeps changing.
-    pub async fn thin(&self, session: SessionId, branch: Option<BranchId>, rule: &Rule) -> Result<ThinningPlan> {
+    pub async fn thin(&self, session: SessionId, rule: &Rule, agreed: &ThinningPlan) -> Result<ThinningPlan> {
+        let agreed = agreed.positions();
+        let mut unknown: Option<ThinningPlan> = None;
         for _ in 0..ROUNDS {
             // A fork that comes in between needs what was not needed before: it moves this head.
             let control = self.control(session).await?;
-            let plan = self.plan_thinning(session, branch, rule).await?;
+            if let Some(tried) = unknown.take()
+                && tried.positions().is_subset(&self.core.thinned(&control).await?.positions)
+            {
+                return Ok(tried);
+            }
+            let mut plan = self.thinning(session, None, rule).await?;
+            for branch in &mut plan.branches {
+                branch.thinned.retain(|tree| agreed.contains(&tree.position));
+            }
+            let plan = self.with_bytes(plan).await?;
             if plan.count() == 0 {
                 return Ok(plan);
             }
             let mut entries = Vec::new();
-            for branch in &plan.branches {
+            for branch in plan.branches.iter().filter(|branch| !branch.thinned.is_empty()) {
                 let mut bytes = branch.bytes;
                 for trees in branch.thinned.chunks(NAMED) {
                     let tree = |tree: &RecordedTree| ThinnedTree { seq: tree.position.seq, root: tree.tree.root };
@@ -124,7 +145,8 @@ impl Client {
             };
             samite_host::kill_point("thin.before_commit");
             match self.core.0.ledger.commit(commit).await {
-                Err(error) if matches!(error.code(), "head_moved" | "outcome_unknown") => {}
+                Err(error) if error.code() == "outcome_unknown" => unknown = Some(plan),
+                Err(error) if error.code() == "head_moved" => {}
                 Err(error) => return Err(error),
                 Ok(_) => {
                     samite_host::kill_point("thin.after_commit");
@@ -248,7 +270,8 @@ impl Core {
                 let said: CheckpointsThinned = entry.json()?;
                 let at = |tree: &ThinnedTree| Position { journal: said.branch, seq: tree.seq };
                 thinned.positions.extend(said.trees.iter().map(at));
-                thinned.bytes = thinned.bytes.saturating_add(said.bytes);
+                let bytes = thinned.bytes.entry(said.branch).or_default();
+                *bytes = bytes.saturating_add(said.bytes);
             }
         }
         Ok(thinned)

@@ -211,6 +211,13 @@ fn bounds_keep_steps_from_being_kept_and_turns_are_kept_as_long_as_they_can_be()
         let handle = begin(&writer, "elsewhere").await;
         fs::write(place.path("second").join("new"), "new").unwrap();
         assert!(writer.finish_in_cadence(&handle, &done).await.unwrap().tree.is_none());
+        // The first one's time is over once nobody goes on there: what it held counts no more, collected or not.
+        writer.release().await.unwrap();
+        client.make_current(session, fork).await.unwrap();
+        second(&clock, 31 * 24 * 3600);
+        let told = client.session_checkpoints(session).await.unwrap();
+        assert!(!told.is_full() && told.held < 200_000, "{told:?}");
+        let writer = client.writer(session, Some(fork), WriterOptions::default()).await.unwrap();
         let more = Bounds { max_bytes: 10 << 30, ..full };
         set(&client, session, Cadence::Adaptive(more)).await;
         let handle = begin(&writer, "more").await;

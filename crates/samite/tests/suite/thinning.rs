@@ -64,7 +64,9 @@ impl Bench {
     }
 
     pub(crate) async fn thin(&self) -> ThinningPlan {
-        self.client.thin(self.session, None, &Rule::default()).await.unwrap()
+        let rule = Rule::default();
+        let plan = self.client.plan_thinning(self.session, None, &rule).await.unwrap();
+        self.client.thin(self.session, &rule, &plan).await.unwrap()
     }
 
     /// The file as it was at a checkpoint, or the error's code.
@@ -89,6 +91,34 @@ impl Bench {
     async fn writer(&self) -> Writer {
         self.client.writer(self.session, None, WriterOptions::default()).await.unwrap()
     }
+}
+
+#[test]
+fn what_was_shown_is_thinned_out_and_no_more() {
+    run(async {
+        let bench = Bench::new().await;
+        let main = bench.main().await;
+        bench.pass(600 * MINUTE);
+        let ten = bench.take(1).await;
+        bench.pass(60 * MINUTE);
+        let eleven = bench.take(2).await;
+        bench.pass(30 * MINUTE);
+        bench.take(3).await;
+        bench.pass(DAY + 30 * MINUTE);
+        let shown = bench.plan().await;
+        assert_eq!(bench.going(main).await, [ten, eleven]);
+        // While somebody thinks about it, what is older than a day becomes more.
+        for seed in 4..7 {
+            bench.pass(5 * MINUTE);
+            bench.take(seed).await;
+        }
+        bench.pass(2 * DAY);
+        assert!(bench.going(main).await.len() > 2);
+        let gone = bench.client.thin(bench.session, &Rule::default(), &shown).await.unwrap();
+        let seqs: Vec<u64> = gone.branches[0].thinned.iter().map(|tree| tree.position.seq).collect();
+        assert_eq!(seqs, [ten, eleven]);
+        assert_eq!(bench.client.thinned(bench.session).await.unwrap().positions.len(), 2);
+    });
 }
 
 #[test]

@@ -154,7 +154,7 @@ impl Thin {
             return Err(Error::invalid("not_confirmed", "no checkpoint was thinned out").hint("nothing was touched"));
         }
         if !self.dry_run && plan.count() > 0 {
-            plan = client.thin(found.session, found.branch, &rule).await?;
+            plan = client.thin(found.session, &rule, &plan).await?;
         }
         surface.printer.answer(&Thinned {
             session: found.session.to_string(),
