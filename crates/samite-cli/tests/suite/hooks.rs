@@ -335,12 +335,77 @@ fn events_out_of_order_and_doubled_do_no_harm() {
     agent.verify();
 }
 
-#[test]
-fn calls_of_a_harness_that_is_gone_are_in_doubt_and_recovered() {
-    let agent = Agent::new("codex");
+/// Runs a command in the project, and tells events, in a process of the agent that is then killed.
+fn killed(agent: &Agent, command: &str, events: &[Value]) {
     // A program that is no shell to samite, under which the hooks run until it is killed.
     let harness = agent.place.path().join("harness");
     fs::copy("/bin/bash", &harness).unwrap();
+    let mut script = format!("cd project && {command}\n");
+    for (at, event) in events.iter().enumerate() {
+        fs::write(agent.place.path().join(format!("{at}.json")), event.to_string()).unwrap();
+        script.push_str(&format!("{SAMITE} hook {} < ../{at}.json || exit 1\n", agent.harness));
+    }
+    script.push_str("kill -KILL $$\n");
+    let run = agent.place.command(&[]);
+    let mut command = Command::new(&harness);
+    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.arg("-c").arg(&script).current_dir(agent.place.path());
+    let status = command.status().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status:?}");
+}
+
+#[test]
+fn an_outcome_is_of_the_call_that_the_same_process_of_the_agent_made() {
+    let agent = Agent::new("gemini-cli");
+    let number = std::cell::Cell::new(0);
+    let event = |name: &str, fields: Value| {
+        number.set(number.get() + 1);
+        let mut event = agent.event(name, &fields);
+        event["timestamp"] = format!("2026-11-29T17:57:{:02}.549Z", number.get()).into();
+        event
+    };
+    let call = |name: &str| {
+        let input = json!({"command": "git push origin HEAD:main"});
+        let mut call = json!({"tool_name": "run_shell_command", "tool_input": input});
+        if name == "AfterTool" {
+            call["tool_response"] = json!({"llmContent": "pushed"});
+        }
+        event(name, call)
+    };
+    let states = || -> Vec<String> { agent.steps().iter().map(|step| text(step, "/state")).collect() };
+    killed(&agent, ":", &[event("BeforeAgent", json!({"prompt": "push it"})), call("BeforeTool")]);
+    assert_eq!(states(), ["in_doubt"]);
+    // An outcome whose start could not be recorded is of a call of this process too.
+    agent.hook(&event("BeforeAgent", json!({"prompt": "again"})));
+    agent.hook(&call("AfterTool"));
+    assert_eq!(states(), ["in_doubt", "completed"]);
+    // The same call, told twice at its end.
+    agent.hook(&call("BeforeTool"));
+    let after = call("AfterTool");
+    agent.hook(&after);
+    agent.hook(&after);
+    assert_eq!(states(), ["in_doubt", "completed", "completed"]);
+    // A call that a person refused is over with its turn, unless its outcome comes after all.
+    agent.hook(&call("BeforeTool"));
+    agent.hook(&event("AfterAgent", json!({"prompt": "again", "prompt_response": "ok"})));
+    agent.hook(&event("BeforeAgent", json!({"prompt": "once more"})));
+    agent.hook(&call("BeforeTool"));
+    agent.hook(&call("AfterTool"));
+    assert_eq!(states()[2..], ["completed", "started", "completed"]);
+    agent.hook(&call("AfterTool"));
+    assert_eq!(states()[2..], ["completed"; 3]);
+    // Calls at once end in the order in which they began.
+    agent.hook(&call("BeforeTool"));
+    agent.hook(&call("BeforeTool"));
+    agent.hook(&call("AfterTool"));
+    assert_eq!(states()[5..], ["completed", "started"]);
+    assert_eq!(states()[0], "in_doubt");
+    agent.verify();
+}
+
+#[test]
+fn calls_of_a_harness_that_is_gone_are_in_doubt_and_recovered() {
+    let agent = Agent::new("codex");
     let call = |id: &str, command: &str| {
         agent.event("PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id}))
     };
@@ -351,20 +416,7 @@ fn calls_of_a_harness_that_is_gone_are_in_doubt_and_recovered() {
         call("make", "make"),
         call("ls", "ls"),
     ];
-    let mut script =
-        String::from("cd project && echo changed > calc.py && git commit -qam work && git push -q origin main\n");
-    for (at, event) in events.iter().enumerate() {
-        fs::write(agent.place.path().join(format!("{at}.json")), event.to_string()).unwrap();
-        script.push_str(&format!("{SAMITE} hook codex < ../{at}.json || exit 1\n"));
-    }
-    script.push_str("kill -KILL $$\n");
-    let mut run = agent.place.command(&[]);
-    let mut command = Command::new(&harness);
-    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.arg("-c").arg(&script).current_dir(agent.place.path());
-    run.arg("--version");
-    let status = command.status().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status:?}");
+    killed(&agent, "echo changed > calc.py && git commit -qam work && git push -q origin main", &events);
     let id = agent.id();
     assert_eq!(
         effects(&agent.steps()),

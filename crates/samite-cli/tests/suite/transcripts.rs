@@ -3,6 +3,7 @@
 use crate::support::{Place, text};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 
 /// A session of Claude Code: a turn with a call, and a second one that was cut off in a call.
 fn records() -> Vec<Value> {
@@ -131,4 +132,65 @@ fn a_transcript_that_is_no_file_or_holds_anything_at_all_harms_nothing() {
         assert_eq!(content.lines().count(), 8, "{path}: {content}");
         assert!(content.contains("push it") && content.contains("Fixed."), "{path}");
     }
+}
+
+/// Tells what Claude Code's hooks told of a session whose transcript is a file. The session here.
+fn tell(place: &Place, own: &Path, events: Vec<Value>) -> String {
+    let mut session = String::new();
+    for mut event in events {
+        let fields = event.as_object_mut().unwrap();
+        fields.extend([("session_id".to_owned(), json!("s")), ("transcript_path".to_owned(), json!(own))]);
+        let did = place.run_with_input(&["--json", "hook", "claude-code"], event.to_string().as_bytes());
+        session = text(&did.json(), "/id");
+    }
+    session
+}
+
+#[test]
+fn what_was_kept_stands_in_for_a_transcript_that_lost_what_it_had() {
+    let place = Place::new();
+    let own = place.path().join("s.jsonl");
+    let lines: Vec<String> = records()[..4].iter().map(|record| format!("{record}\n")).collect();
+    let whole = lines.concat();
+    fs::write(&own, &whole).unwrap();
+    let session = tell(&place, &own, told()[..5].to_vec());
+    let shown = || {
+        let shown = place.json(&["session", "transcript", &session]).json();
+        assert_eq!(text(&shown, "/content"), whole, "{shown}");
+        assert_eq!((&shown["kept"], &shown["made"]), (&json!(4), &json!(0)));
+    };
+    shown();
+    // Emptied, cut within a record, with something else in it, and gone.
+    for content in ["", &whole[..whole.len() / 2], "{}\n"] {
+        fs::write(&own, content).unwrap();
+        shown();
+    }
+    fs::remove_file(&own).unwrap();
+    shown();
+    // A shorter one that has everything is as the agent wrote it.
+    let short = whole.replace("\"isSidechain\":false,", "");
+    assert!(short.len() < whole.len());
+    fs::write(&own, &short).unwrap();
+    assert_eq!(text(&place.json(&["session", "transcript", &session]).json(), "/content"), short);
+}
+
+#[test]
+fn a_transcript_that_becomes_again_what_it_was_is_kept_as_it_is_now() {
+    let place = Place::new();
+    let own = place.path().join("s.jsonl");
+    let lines: Vec<String> = records()[..4].iter().map(|record| format!("{record}\n")).collect();
+    let (first, other) = (lines.concat(), lines[..2].concat());
+    let mut session = String::new();
+    for (turn, content) in [&first, &other, &first].into_iter().enumerate() {
+        fs::write(&own, content).unwrap();
+        let mut events = if turn == 0 { told()[..4].to_vec() } else { Vec::new() };
+        events
+            .push(json!({"hook_event_name": "Stop", "last_assistant_message": "Fixed.", "turn_id": format!("{turn}")}));
+        session = tell(&place, &own, events);
+    }
+    fs::remove_file(&own).unwrap();
+    let shown = place.json(&["session", "transcript", &session]).json();
+    let content = text(&shown, "/content");
+    assert!(content.starts_with(&first), "{content}");
+    assert_eq!(shown["kept"], json!(4), "{shown}");
 }

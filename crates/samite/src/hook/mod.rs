@@ -4,6 +4,7 @@
 //! [`HookEvent::parse`] reads what a harness tells, [`Policy`] says what its tools can do to the world, both pure;
 //! [`Client::hook`](crate::Client::hook) carries an event out.
 
+mod calls;
 mod carry_out;
 mod event;
 mod once;

@@ -1,5 +1,6 @@
 //! Turns and the tool calls in them.
 
+use super::calls::{call_before_turn, call_of_turn};
 use super::carry_out::{Handled, HookOptions};
 use super::event::{Ending, HookEvent, Tool};
 use super::once::newly;
@@ -157,11 +158,20 @@ impl Writer {
         handled: &mut Handled,
     ) -> Result<()> {
         let completion = completion(event, output, ending);
-        if let Some((open, started)) = self.open_call(tool).await? {
-            handled.recorded = Some(self.end_step(&open, &started, &completion).await?);
+        let alike = if tool.id.is_none() { self.open_alike(tool, options).await? } else { Vec::new() };
+        let first = match &tool.id {
+            Some(id) => self.open_call(id).await?,
+            None => call_of_turn(&alike),
+        };
+        if let Some((open, started)) = &first {
+            handled.recorded = Some(self.end_step(open, started, &completion).await?);
             return Ok(());
         }
         if self.has_ended(event, tool, &completion).await? {
+            return Ok(());
+        }
+        if let Some((open, started)) = call_before_turn(&alike) {
+            handled.recorded = Some(self.end_step(&open, &started, &completion).await?);
             return Ok(());
         }
         // Its start was not seen, or could not be recorded: both are now, since it did run.
@@ -177,27 +187,6 @@ impl Writer {
             }
         }
         Ok(())
-    }
-
-    /// The open step of a call: by the harness's id for it, or else the oldest with the same name and input.
-    async fn open_call(&self, tool: &Tool) -> Result<Option<(OpenStep, StepStarted)>> {
-        let keys = match &tool.id {
-            Some(id) => self.hashes("step-key", name(id).as_bytes())?,
-            None => Vec::new(),
-        };
-        let (_, open) = self.open_steps(false).await?;
-        let mut open: Vec<&OpenStep> = open.iter().filter(|step| keys.is_empty() || keys.contains(&step.key)).collect();
-        open.sort_by_key(|step| step.start.seq);
-        for step in open {
-            let started: StepStarted = self.core().entry_at(step.start).await?.json()?;
-            let is_it = tool.id.is_some()
-                || (started.input.get("name").and_then(Value::as_str) == Some(&tool.name)
-                    && started.input.get("input") == Some(&tool.input));
-            if is_it {
-                return Ok(Some((step.clone(), started)));
-            }
-        }
-        Ok(None)
     }
 
     /// Whether a call that is not open has this very outcome: it came twice.
@@ -252,12 +241,9 @@ impl Writer {
     /// Ends the step of a call whose outcome could not be recorded when it came: that it ended is known, and what it put
     /// out is not.
     pub(super) async fn end_unrecorded(&self, missed: &Unrecorded) -> Result<()> {
-        let (Some(tool), Some(ending)) = (&missed.tool, missed.ending) else { return Ok(()) };
-        let tool = Tool { name: tool.clone(), input: Value::Null, id: missed.call.clone() };
-        if tool.id.is_none() {
-            return Ok(());
-        }
-        if let Some((open, started)) = self.open_call(&tool).await? {
+        let (Some(_), Some(ending)) = (&missed.tool, missed.ending) else { return Ok(()) };
+        let Some(id) = &missed.call else { return Ok(()) };
+        if let Some((open, started)) = self.open_call(id).await? {
             let output = json!({ "not_recorded": missed.why });
             let completion = match ending {
                 Ending::Completed => Completion::completed(output),

@@ -120,6 +120,11 @@ pub(crate) enum Runner {
     Unseen,
 }
 
+/// The process that runs a step, and would record its outcome; none where its start names none.
+pub(crate) fn runner_of(started: &StepStarted) -> Option<Identity> {
+    StepProcess::of(started)?.runner()
+}
+
 /// Where the process that runs a step is. Looks, and ends nothing.
 pub(crate) fn runner(started: &StepStarted) -> Runner {
     let Some(process) = StepProcess::of(started) else { return Runner::NotRecorded };

@@ -7,7 +7,9 @@ mod report;
 mod settle;
 
 pub use assess::Assessment;
-pub(crate) use assess::{Runner, forget_life, own_process_value, process_value, runner, runner_value, running};
+pub(crate) use assess::{
+    Runner, forget_life, own_process_value, process_value, runner, runner_of, runner_value, running,
+};
 pub use authority::{Disagreement, Side};
 pub use lost::{Fate, LostProcess, Part};
 pub use report::{Drift, RecoverOptions, RecoveredStep, Recovery, WorkspaceReport};

@@ -88,7 +88,6 @@ fn marks(record: &Value) -> Vec<Mark> {
 
 fn same(mark: &Mark, event: &Happened) -> bool {
     match (mark, event) {
-        (Mark::Call { id, .. }, Happened::Called { call, .. }) => id == call,
         (Mark::Prompt { text, .. }, Happened::Prompt { text: words, .. }) => text.trim() == words.trim(),
         _ => false,
     }

@@ -98,7 +98,6 @@ fn mark(record: &Value) -> Option<Mark> {
 /// Calls have ids. A prompt has the words; context that Codex adds to a turn by itself stands there as a user's message too.
 fn same(mark: &Mark, event: &Happened) -> bool {
     match (mark, event) {
-        (Mark::Call { id, .. }, Happened::Called { call, .. }) => id == call,
         (Mark::Prompt { turn, text }, Happened::Prompt { turn: told, text: words }) => {
             (turn.is_none() || told.is_none() || turn == told) && text.trim() == words.trim()
         }

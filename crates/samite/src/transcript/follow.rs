@@ -2,7 +2,9 @@
 
 use super::Happened;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 /// What a record of a transcript means.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +24,7 @@ pub(super) enum Mark {
 /// A mark, with the index of its record.
 pub(super) type Marked = (usize, Mark);
 
-/// Whether a call in the transcript is the one that hooks recorded.
+/// Whether a prompt or a call in the transcript says what hooks recorded of one. Ids of calls are compared before.
 pub(super) type Same = fn(&Mark, &Happened) -> bool;
 
 /// How far a transcript has what a branch has.
@@ -43,12 +45,18 @@ pub(super) struct Followed {
 }
 
 /// Follows a branch along a transcript of so many records.
-pub(super) fn follow(marks: &[Marked], records: usize, happened: &[Happened], same: Same) -> Followed {
-    let mut trail =
-        Trail { marks, records, ids: BTreeMap::new(), claimed: BTreeSet::new(), next_prompt: 0, at: 0, upto: 0 };
+pub(super) fn follow<M: Borrow<Mark>>(
+    marks: &[(usize, M)],
+    records: usize,
+    happened: &[Happened],
+    same: Same,
+) -> Followed {
+    let marks: Vec<(usize, &Mark)> = marks.iter().map(|(record, mark)| (*record, mark.borrow())).collect();
+    let marks = marks.as_slice();
+    let mut trail = Trail::new(marks, records, find_prompts(marks, happened, same));
     let mut followed = Followed::default();
     for (index, event) in happened.iter().enumerate() {
-        if trail.find(event, same) {
+        if trail.find(index, event, same) {
             followed.fit = (index + 1, followed.fit.1 + 1);
         }
     }
@@ -72,7 +80,7 @@ pub(super) fn follow(marks: &[Marked], records: usize, happened: &[Happened], sa
         })
         .collect();
     let known: BTreeSet<&str> = trail.ids.values().map(String::as_str).collect();
-    let within = |mark: &&Marked| mark.0 < followed.upto;
+    let within = |mark: &&(usize, &Mark)| mark.0 < followed.upto;
     let results = results_before(marks, followed.upto);
     // The last record that is kept may hold more than the branch has, unless it ends a turn.
     let whole = followed.fit.0.checked_sub(1).and_then(|last| happened.get(last));
@@ -115,7 +123,7 @@ pub(super) fn follow(marks: &[Marked], records: usize, happened: &[Happened], sa
 }
 
 /// The calls that have a result before a record.
-fn results_before(marks: &[Marked], before: usize) -> BTreeSet<&str> {
+fn results_before<'a>(marks: &[(usize, &'a Mark)], before: usize) -> BTreeSet<&'a str> {
     marks
         .iter()
         .filter(|(record, _)| *record < before)
@@ -126,82 +134,171 @@ fn results_before(marks: &[Marked], before: usize) -> BTreeSet<&str> {
         .collect()
 }
 
+/// The mark of each prompt that the branch has: by the harness's id of its turn, or else by its words, in their order.
+///
+/// The same words may be said twice, and of a prompt before a crash there may be no record. So one that is known by its words
+/// alone is none behind an answered prompt that the branch does not have, unless its turn ended with the same words too.
+fn find_prompts(marks: &[(usize, &Mark)], happened: &[Happened], same: Same) -> BTreeMap<usize, usize> {
+    let prompts: Vec<usize> =
+        (0..marks.len()).filter(|index| matches!(marks.get(*index), Some((_, Mark::Prompt { .. })))).collect();
+    let mut found = BTreeMap::new();
+    let mut next = 0;
+    for (at, event) in happened.iter().enumerate() {
+        let Happened::Prompt { turn: told, .. } = event else { continue };
+        let mut passed = false;
+        for (place, index) in prompts.iter().enumerate().skip(next) {
+            let end = prompts.get(place + 1).copied().unwrap_or(marks.len());
+            let turn = marks.get(*index..end).unwrap_or_default();
+            let Some((_, mark)) = turn.first() else { continue };
+            let is_turn = matches!(mark, Mark::Prompt { turn: Some(turn), .. } if told.as_ref() == Some(turn));
+            if same(mark, event) && (!passed || is_turn || has_words(turn, last_words(happened, at))) {
+                found.insert(at, *index);
+                next = place + 1;
+                break;
+            }
+            // Where nothing is found before it, the hooks may have been set up later, or the conversation compressed.
+            let is_answered = turn.iter().any(|(_, mark)| matches!(mark, Mark::Said { .. } | Mark::Call { .. }));
+            passed |= is_answered && !found.is_empty();
+        }
+    }
+    found
+}
+
+/// The model's last words in the turn that a prompt began; none where it did not end, or nothing tells them.
+fn last_words(happened: &[Happened], prompt: usize) -> Option<&str> {
+    let turn = happened.iter().skip(prompt + 1).take_while(|event| !matches!(event, Happened::Prompt { .. }));
+    turn.filter_map(|event| match event {
+        Happened::Ended { said } => said.as_deref().map(str::trim).filter(|said| !said.is_empty()),
+        _ => None,
+    })
+    .last()
+}
+
+fn has_words(marks: &[(usize, &Mark)], words: Option<&str>) -> bool {
+    words.is_some_and(|words| marks.iter().any(|(_, mark)| matches!(mark, Mark::Said { text } if text.trim() == words)))
+}
+
 struct Trail<'a> {
-    marks: &'a [Marked],
+    marks: &'a [(usize, &'a Mark)],
     records: usize,
+    /// The mark of each prompt that the branch has, by its index there.
+    prompts: BTreeMap<usize, usize>,
+    /// The first mark of each call, and the last of each result, by the transcript's ids.
+    calls: HashMap<&'a str, usize>,
+    results: HashMap<&'a str, usize>,
     /// The transcript's id of each call that the branch has.
     ids: BTreeMap<String, String>,
     /// The marks that were found.
     claimed: BTreeSet<usize>,
-    /// Prompts are found in their order: two may have the same words.
-    next_prompt: usize,
+    /// The marks of the turn, among which a call is looked for that has no id.
+    turn: Range<usize>,
+    /// Whether anything of the turn was found.
+    reached: bool,
     /// The record that was reached last.
     at: usize,
     upto: usize,
 }
 
-impl Trail<'_> {
+impl<'a> Trail<'a> {
+    fn new(marks: &'a [(usize, &'a Mark)], records: usize, prompts: BTreeMap<usize, usize>) -> Self {
+        let (mut calls, mut results) = (HashMap::new(), HashMap::new());
+        for (index, (_, mark)) in marks.iter().enumerate() {
+            match mark {
+                Mark::Call { id, .. } => drop(calls.entry(id.as_str()).or_insert(index)),
+                Mark::Result { id } => drop(results.insert(id.as_str(), index)),
+                _ => {}
+            }
+        }
+        let turn = 0..prompts.values().next().copied().unwrap_or_default();
+        Self {
+            marks,
+            records,
+            prompts,
+            calls,
+            results,
+            ids: BTreeMap::new(),
+            claimed: BTreeSet::new(),
+            turn,
+            reached: false,
+            at: 0,
+            upto: 0,
+        }
+    }
+
     fn reach(&mut self, record: usize) {
+        self.reached = true;
         self.at = self.at.max(record);
         self.upto = self.upto.max(record + 1);
     }
 
-    fn find(&mut self, event: &Happened, same: Same) -> bool {
+    fn find(&mut self, at: usize, event: &Happened, same: Same) -> bool {
         let found = match event {
-            Happened::Prompt { .. } | Happened::Called { .. } => {
-                let start = if matches!(event, Happened::Prompt { .. }) { self.next_prompt } else { 0 };
-                self.marks
-                    .iter()
-                    .enumerate()
-                    .skip(start)
-                    .find(|(index, (_, mark))| !self.claimed.contains(index) && same(mark, event))
-                    .map(|(index, (record, mark))| (index, *record, mark))
+            Happened::Prompt { .. } => {
+                self.reached = false;
+                self.turn = self.turn_of(at);
+                self.prompts.get(&at).copied()
             }
-            Happened::Returned { call, .. } => {
-                let Some(id) = self.ids.get(call) else { return false };
-                let is = |mark: &Mark| matches!(mark, Mark::Result { id: of } if of == id);
-                self.marks
-                    .iter()
-                    .enumerate()
-                    .rev()
-                    .find(|(_, (_, mark))| is(mark))
-                    .map(|(index, (record, mark))| (index, *record, mark))
+            Happened::Called { call, .. } => {
+                let known = self.calls.get(call.as_str()).copied().filter(|index| !self.claimed.contains(index));
+                known.or_else(|| self.find_alike(event, same))
             }
+            Happened::Returned { call, .. } => self.ids.get(call).and_then(|id| self.results.get(id.as_str()).copied()),
             Happened::Ended { said } => return self.end(said.as_deref()),
         };
-        let Some((index, record, mark)) = found else { return false };
+        let Some((index, (record, mark))) = found.and_then(|index| Some((index, *self.marks.get(index)?))) else {
+            return false;
+        };
         if let (Happened::Called { call, .. }, Mark::Call { id, .. }) = (event, mark) {
             self.ids.insert(call.clone(), id.clone());
-        }
-        if matches!(event, Happened::Prompt { .. }) {
-            self.next_prompt = index + 1;
         }
         self.claimed.insert(index);
         self.reach(record);
         true
     }
 
+    /// The marks of the turn of a prompt. Beyond the last prompt that the branch has stands what it does not have.
+    fn turn_of(&self, prompt: usize) -> Range<usize> {
+        let own = self.prompts.get(&prompt).copied();
+        let before = self.prompts.range(..prompt).next_back().map_or(0, |(_, index)| index + 1);
+        let start = own.map_or(before, |own| own + 1);
+        let is_end = |mark: &(usize, &Mark)| matches!(mark.1, Mark::Begin | Mark::Prompt { .. });
+        let end = match (self.prompts.range(prompt + 1..).next(), own) {
+            (Some((_, next)), _) => *next,
+            (None, Some(_)) => {
+                let after = self.marks.get(start..).unwrap_or_default();
+                start + after.iter().position(is_end).unwrap_or(after.len())
+            }
+            (None, None) => start,
+        };
+        start..end
+    }
+
+    /// A call of the turn that says the same, and that was not found yet.
+    fn find_alike(&mut self, event: &Happened, same: Same) -> Option<usize> {
+        let is_open = |index: usize| {
+            !self.claimed.contains(&index) && matches!(self.marks.get(index), Some((_, Mark::Call { .. })))
+        };
+        while !self.turn.is_empty() && !is_open(self.turn.start) {
+            self.turn.start += 1;
+        }
+        self.turn
+            .clone()
+            .find(|index| is_open(*index) && self.marks.get(*index).is_some_and(|(_, mark)| same(mark, event)))
+    }
+
     /// The end of the turn that was reached: everything before the next one begins. Without the model's last words the transcript
     /// does not have it.
     fn end(&mut self, said: Option<&str>) -> bool {
-        if self.upto == 0 {
+        if !self.reached {
             return false;
         }
-        let after = |mark: &&Marked| mark.0 > self.at;
-        let next = self
-            .marks
-            .iter()
-            .filter(after)
-            .find(|(_, mark)| matches!(mark, Mark::Begin | Mark::Prompt { .. }))
-            .map_or(self.records, |(record, _)| *record);
+        let after = self.marks.partition_point(|(record, _)| *record <= self.at);
+        let after = self.marks.get(after..).unwrap_or_default();
+        let next = after.iter().position(|(_, mark)| matches!(mark, Mark::Begin | Mark::Prompt { .. }));
+        let (turn, _) = after.split_at_checked(next.unwrap_or(after.len())).unwrap_or_default();
+        let next = next.and_then(|next| after.get(next)).map_or(self.records, |(record, _)| *record);
         let said = said.map(str::trim).filter(|said| !said.is_empty());
-        let has = said.is_none_or(|said| {
-            self.marks
-                .iter()
-                .filter(after)
-                .filter(|(record, _)| *record < next)
-                .any(|(_, mark)| matches!(mark, Mark::Said { text } if text.trim() == said))
-        });
+        let has = said.is_none() || has_words(turn, said);
         if has && next > self.at {
             self.reach(next - 1);
         }

@@ -4,40 +4,38 @@
 //! compression and at each resumption; `$rewindTo` takes a message and all after it away. So a chat went through several
 //! versions, and the one to go on from is that which has the last thing that the branch has, and most of the rest.
 
-use super::follow::{Followed, Mark, Marked, follow};
-use super::lines::{content_text, push, push_line, records, text};
+use super::follow::{Followed, Mark, follow};
+use super::lines::{Line, content_text, push, push_line, records, text};
 use super::{Happened, Target, UNKNOWN_END, Written, outcome_text, timestamp};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 
 /// What the first words of a message are that Gemini CLI adds by itself.
 const CONTEXT: [&str; 2] = ["<session_context>", "<hook_context>"];
 
-#[derive(Clone)]
 struct Message<'a> {
     id: String,
     value: Value,
+    marks: Vec<Mark>,
     /// The line that holds it alone.
     line: Option<&'a [u8]>,
 }
 
+impl<'a> Message<'a> {
+    fn new(id: String, value: Value, line: Option<&'a [u8]>) -> Self {
+        let marks = marks(&value);
+        Self { id, value, marks, line }
+    }
+}
+
 /// See [`super::write`].
 pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> Written {
-    let (mut header, versions, unreadable) = versions(original);
-    let mut best: Option<(&Vec<Message<'_>>, Followed)> = None;
-    for version in versions.iter().rev() {
-        let marks: Vec<Marked> = version
-            .iter()
-            .enumerate()
-            .flat_map(|(index, message)| marks(&message.value).into_iter().map(move |mark| (index, mark)))
-            .collect();
-        let followed = follow(&marks, version.len(), happened, same);
-        if best.as_ref().is_none_or(|(_, best)| followed.fit > best.fit) {
-            best = Some((version, followed));
-        }
-    }
-    let none = Vec::new();
-    let (messages, followed) = best.unwrap_or((&none, Followed::default()));
-    let rest = if versions.is_empty() { (0..happened.len()).collect() } else { followed.rest.clone() };
+    let (mut versions, unreadable) = Versions::read(original, happened);
+    let mut header = std::mem::take(&mut versions.header);
+    let (messages, followed) = versions
+        .best
+        .take()
+        .unwrap_or_else(|| (Vec::new(), Followed { rest: (0..happened.len()).collect(), ..Followed::default() }));
     let mut chat = Chat { target, now: timestamp(target.now), written: Written::default() };
     header.insert("sessionId".to_owned(), json!(target.session));
     header.insert("lastUpdated".to_owned(), json!(chat.now));
@@ -45,12 +43,11 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
     header.entry("startTime").or_insert_with(|| json!(chat.now));
     header.entry("kind").or_insert_with(|| json!("main"));
     push(&mut chat.written.bytes, &Value::Object(header));
-    for message in messages.iter().take(followed.upto) {
+    for message in messages.iter().take(followed.upto).filter_map(|index| versions.messages.get(*index)) {
         chat.keep(message, &followed, happened);
     }
-    let last = versions.last().map_or(0, Vec::len);
-    chat.written.left_out = last.saturating_sub(chat.written.kept) + unreadable;
-    for event in rest.iter().filter_map(|index| happened.get(*index)) {
+    chat.written.left_out = versions.last.saturating_sub(chat.written.kept) + unreadable;
+    for event in followed.rest.iter().filter_map(|index| happened.get(*index)) {
         match event {
             Happened::Prompt { text, .. } => chat.message("user", &json!([{"text": text}]), None),
             Happened::Called { call, tool, input } => {
@@ -67,43 +64,134 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
     chat.written
 }
 
-/// The session's own facts, and what the messages were before each record that took some of them away, and at the end.
-fn versions(original: &[u8]) -> (Map<String, Value>, Vec<Vec<Message<'_>>>, usize) {
-    let (lines, unreadable) = records(original);
-    let mut header = Map::new();
-    let mut versions = Vec::new();
-    let mut messages: Vec<Message<'_>> = Vec::new();
-    for line in lines {
-        let Value::Object(fields) = &line.value else { continue };
-        if let Some(Value::String(id)) = fields.get("$rewindTo") {
-            versions.push(messages.clone());
-            let keep = messages.iter().position(|message| message.id == *id).unwrap_or(0);
-            messages.truncate(keep);
-        } else if let Some(Value::String(id)) = fields.get("id") {
-            let message = Message { id: id.clone(), value: line.value.clone(), line: Some(line.bytes) };
-            match messages.iter_mut().find(|known| known.id == *id) {
-                Some(known) => *known = message,
-                None => messages.push(message),
-            }
-        } else if let Some(Value::Object(set)) = fields.get("$set") {
-            let mut set = set.clone();
+/// What a chat went through. Only the version is kept that fits a branch best: a chat of a person who goes back often has
+/// about as many versions as messages.
+struct Versions<'a> {
+    happened: &'a [Happened],
+    /// The session's own facts.
+    header: Map<String, Value>,
+    /// Every message that there ever was.
+    messages: Vec<Message<'a>>,
+    /// The messages that there are, and where each is among them.
+    now: Vec<usize>,
+    places: HashMap<String, usize>,
+    /// Whether these are more than the beginning of a version that was looked at.
+    is_new: bool,
+    /// The version that fits best, the later one of two, with how far it goes.
+    best: Option<(Vec<usize>, Followed)>,
+    /// How many messages the last version has.
+    last: usize,
+}
+
+impl<'a> Versions<'a> {
+    /// Reads a chat, and counts the lines that are no records.
+    fn read(original: &'a [u8], happened: &'a [Happened]) -> (Self, usize) {
+        let mut versions = Self {
+            happened,
+            header: Map::new(),
+            messages: Vec::new(),
+            now: Vec::new(),
+            places: HashMap::new(),
+            is_new: false,
+            best: None,
+            last: 0,
+        };
+        let (lines, unreadable) = records(original);
+        for Line { bytes, value } in lines {
+            versions.add(bytes, value);
+        }
+        if !versions.now.is_empty() {
+            versions.last = versions.now.len();
+        }
+        versions.look();
+        versions.header.remove("messages");
+        (versions, unreadable)
+    }
+
+    fn add(&mut self, line: &'a [u8], value: Value) {
+        if let Some(id) = text(&value, "/$rewindTo") {
+            let keep = self.places.get(id).copied().unwrap_or_default();
+            self.leave(keep);
+        } else if let Some(id) = text(&value, "/id") {
+            let id = id.to_owned();
+            self.put(Message::new(id, value, Some(line)));
+        } else if let Value::Object(mut fields) = value {
+            let Some(Value::Object(mut set)) = fields.remove("$set") else {
+                self.header.extend(fields);
+                return;
+            };
             if let Some(Value::Array(all)) = set.remove("messages") {
-                versions.push(std::mem::take(&mut messages));
-                messages.extend(all.into_iter().filter_map(|value| {
-                    let id = text(&value, "/id")?.to_owned();
-                    Some(Message { id, value, line: None })
-                }));
+                self.leave(0);
+                for value in all {
+                    if let Some(id) = text(&value, "/id").map(ToOwned::to_owned) {
+                        self.push(Message::new(id, value, None));
+                    }
+                }
             }
-            header.extend(set);
-        } else {
-            header.extend(fields.clone());
+            self.header.extend(set);
         }
     }
-    if !messages.is_empty() {
-        versions.push(messages);
+
+    /// A message in the place of that with its id, or after all others.
+    fn put(&mut self, message: Message<'a>) {
+        match self.places.get(&message.id).and_then(|place| self.now.get_mut(*place)) {
+            Some(known) => {
+                *known = self.messages.len();
+                self.messages.push(message);
+                self.is_new = true;
+            }
+            None => self.push(message),
+        }
     }
-    header.remove("messages");
-    (header, versions, unreadable)
+
+    fn push(&mut self, message: Message<'a>) {
+        self.places.entry(message.id.clone()).or_insert(self.now.len());
+        self.now.push(self.messages.len());
+        self.messages.push(message);
+        self.is_new = true;
+    }
+
+    /// Takes the messages from a place on away. Where the branch has none of them, the version fits no better than what stays.
+    fn leave(&mut self, keep: usize) {
+        if !self.now.is_empty() {
+            self.last = self.now.len();
+        }
+        let gone = self.now.get(keep..).unwrap_or_default();
+        if gone.iter().filter_map(|index| self.messages.get(*index)).any(|message| self.has(message)) {
+            self.look();
+        }
+        for message in self.now.drain(keep..).filter_map(|index| self.messages.get(index)) {
+            if self.places.get(&message.id).is_some_and(|place| *place >= keep) {
+                self.places.remove(&message.id);
+            }
+        }
+    }
+
+    /// Whether the branch may have something of a message.
+    fn has(&self, message: &Message<'_>) -> bool {
+        message.marks.iter().any(|mark| {
+            self.happened.iter().any(|event| match (mark, event) {
+                (Mark::Said { text }, Happened::Ended { said: Some(said) }) => text.trim() == said.trim(),
+                (Mark::Call { id, .. }, Happened::Called { call, .. }) => id == call || same(mark, event),
+                (Mark::Result { .. }, Happened::Returned { .. }) => true,
+                _ => same(mark, event),
+            })
+        })
+    }
+
+    /// Looks how well what the messages are now fits the branch.
+    fn look(&mut self) {
+        if !std::mem::take(&mut self.is_new) {
+            return;
+        }
+        let messages = self.now.iter().filter_map(|index| self.messages.get(*index)).enumerate();
+        let marks: Vec<(usize, &Mark)> =
+            messages.flat_map(|(place, message)| message.marks.iter().map(move |mark| (place, mark))).collect();
+        let followed = follow(&marks, self.now.len(), self.happened, same);
+        if self.best.as_ref().is_none_or(|(_, best)| followed.fit >= best.fit) {
+            self.best = Some((self.now.clone(), followed));
+        }
+    }
 }
 
 fn parts(value: &Value) -> &[Value] {
@@ -157,13 +245,14 @@ fn is_same_call(one: &Mark, other: &Mark) -> bool {
 }
 
 /// Hooks tell no ids of calls, so calls of a tool with equal inputs are found in their order. A prompt may have had files put
-/// after its words.
+/// on the lines after its words.
 fn same(mark: &Mark, event: &Happened) -> bool {
     match (mark, event) {
-        (Mark::Call { id, tool, input }, Happened::Called { call, tool: of, input: with }) => {
-            id == call || (tool == of && input == with)
+        (Mark::Call { tool, input, .. }, Happened::Called { tool: of, input: with, .. }) => tool == of && input == with,
+        (Mark::Prompt { text, .. }, Happened::Prompt { text: words, .. }) => {
+            let after = text.trim().strip_prefix(words.trim());
+            after.is_some_and(|after| after.is_empty() || after.trim_start_matches(' ').starts_with('\n'))
         }
-        (Mark::Prompt { text, .. }, Happened::Prompt { text: words, .. }) => text.trim().starts_with(words.trim()),
         _ => false,
     }
 }
@@ -191,11 +280,11 @@ impl Chat<'_> {
                 followed.open.iter().find(|(open, _)| open == id),
             )
         };
-        let ids = marks(&message.value).into_iter().filter_map(|mark| match mark {
+        let ids = message.marks.iter().filter_map(|mark| match mark {
             Mark::Call { id, .. } | Mark::Result { id } => Some(id),
             _ => None,
         });
-        let changes = ids.into_iter().any(|id| !matches!(of_call(Some(&id)), (false, false, None)));
+        let changes = ids.into_iter().any(|id| !matches!(of_call(Some(id)), (false, false, None)));
         if !changes {
             self.written.kept += 1;
             match message.line {

@@ -68,7 +68,7 @@ impl Writer {
         let Some(path) = event.transcript.as_ref().filter(|path| path.is_file()) else { return Ok(()) };
         let Ok(file) = RangeFile::open(path) else { return Ok(()) };
         let Ok(length) = file.length() else { return Ok(()) };
-        let (mut from, check) = self.kept_to(path).await?;
+        let (mut from, check, mut after) = self.kept_to(path).await?;
         if from > length || check_before(&file, from) != check {
             from = 0;
         }
@@ -81,11 +81,13 @@ impl Writer {
                 break;
             }
             let to = from + bytes.len() as u64;
-            let part = json!({"path": path, "from": from, "to": to, "check": check_before(&file, to)});
+            let check = check_before(&file, to);
+            let part = json!({"path": path, "from": from, "to": to, "check": check});
             let attributes = json!({"harness": event.harness.name(), "transcript_part": part});
             let mut hash = blake3::Hasher::new();
-            hash.update(path.as_os_str().as_encoded_bytes()).update(&[0]).update(&bytes);
-            let dedupe = Some(format!("transcript part {from} {}", hash.finalize().to_hex()));
+            hash.update(path.as_os_str().as_encoded_bytes()).update(&[0]).update(check.as_bytes()).update(&bytes);
+            // What is added twice to the same part before is one part, and what comes back after others is another.
+            let dedupe = Some(format!("transcript part {from} after {after} {}", hash.finalize().to_hex()));
             let new = NewEvent {
                 kind: EntryKind::EVENT,
                 body: bytes,
@@ -93,30 +95,24 @@ impl Writer {
                 dedupe,
                 expected_head: None,
             };
-            match self.append(new).await {
-                Err(error) if error.code() == "dedupe_mismatch" => {}
-                other => drop(other?),
-            }
+            after = self.append(new).await?.position.seq;
             samite_host::kill_point("transcript.part_kept");
             from = to;
         }
         Ok(())
     }
 
-    /// How far a transcript was kept, and the check of what is before that.
-    async fn kept_to(&self, path: &Path) -> Result<(u64, String)> {
+    /// How far a transcript was kept, the check of what is before that, and where the last part is.
+    async fn kept_to(&self, path: &Path) -> Result<(u64, String, u64)> {
         let head = self.core().journal(self.branch()).await?.head;
-        let options = ReadOptions {
-            from: head.saturating_sub(LAST).max(1),
-            kinds: vec![EntryKind::EVENT],
-            backward: true,
-            ..ReadOptions::default()
-        };
+        let first = head.saturating_sub(LAST).max(1);
+        let options =
+            ReadOptions { from: first, kinds: vec![EntryKind::EVENT], backward: true, ..ReadOptions::default() };
         let mut reader = self.read(options).await?;
         loop {
             let page = reader.next().await?;
             if page.is_empty() {
-                return Ok((0, check_of(&[])));
+                return Ok((0, check_of(&[]), first));
             }
             for entry in page {
                 let Ok(known) = entry.event() else { continue };
@@ -124,7 +120,7 @@ impl Writer {
                 let Some(part) = part.filter(|part| part.get("path") == Some(&json!(path))) else { continue };
                 let to = part.get("to").and_then(Value::as_u64).unwrap_or_default();
                 let check = part.get("check").and_then(Value::as_str).unwrap_or_default();
-                return Ok((to, check.to_owned()));
+                return Ok((to, check.to_owned(), entry.position.seq));
             }
         }
     }

@@ -83,9 +83,34 @@ fn slug(directory: &Path) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).take(64).collect()
 }
 
-/// Claude Code's directory of a project: its path with other characters as dashes.
+/// So many letters of a project's path are in the name of its directory, and a hash of the path beyond.
+const CLAUDE_NAME: usize = 200;
+
+/// Claude Code's directory of a project: its path with other characters as dashes, of what is no ASCII as many as JavaScript
+/// counts, in UTF-16. The name of a long one ends with JavaScript's usual hash of the whole path, in base 36.
 fn claude_project(directory: &str) -> String {
-    directory.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
+    let units = || directory.encode_utf16();
+    let is_plain = |unit: &char| unit.is_ascii_alphanumeric();
+    let mut name: String =
+        units().map(|unit| char::from_u32(u32::from(unit)).filter(is_plain).unwrap_or('-')).collect();
+    if name.len() > CLAUDE_NAME {
+        let hash = units().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+        name.truncate(CLAUDE_NAME);
+        name.push('-');
+        name.push_str(&base36(hash.unsigned_abs()));
+    }
+    name
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
 }
 
 /// The command with which the harness resumes a session.
@@ -155,6 +180,22 @@ mod tests {
             ),
         ] {
             assert_eq!(placed(harness, own, directory), expected);
+        }
+    }
+
+    #[test]
+    fn claude_code_names_a_project_by_what_javascript_makes_of_its_path() {
+        // Right sides as a JavaScript engine computes them.
+        let deep = format!("/w/{}🙂é", "deep_dir/".repeat(30));
+        for (directory, name) in [
+            ("/work/a_b/.c d", "-work-a-b--c-d".to_owned()),
+            ("/w/é/文档/🙂", "-w--------".to_owned()),
+            (&format!("/{}", "a".repeat(199)), format!("-{}", "a".repeat(199))),
+            (&format!("/{}", "a".repeat(200)), format!("-{}-b6ymvl", "a".repeat(199))),
+            (&deep, format!("-w-{}deep-dir-kmtfoj", "deep-dir-".repeat(21))),
+            (&format!("/{}", "é".repeat(250)), format!("{}-5hvcwf", "-".repeat(200))),
+        ] {
+            assert_eq!(claude_project(directory), name, "{directory}");
         }
     }
 

@@ -69,8 +69,7 @@ impl Client {
         let directory = self.new_directory(session, branch, &from, forked.and_then(|fork| fork.forked_at)).await?;
         let now = forked.and_then(|fork| fork.forked_at_time).unwrap_or(info.created_at);
         let target = Target { session: id.clone(), directory: directory.display().to_string(), now };
-        let original = original(harness, &history);
-        let transcript = write(harness, original.as_deref(), &history.happened, &target);
+        let transcript = written(harness, &history, &target);
         let old = history.transcript.clone().unwrap_or_default();
         let place = if id == last || old.as_os_str().is_empty() {
             Place { path: old, marker: None }
@@ -174,12 +173,19 @@ impl Resumption {
     }
 }
 
-/// The harness's own transcript, as it is or else as it was kept; none when neither can be read.
-fn original(harness: Harness, history: &History) -> Option<Vec<u8>> {
-    let path = history.transcript.as_ref().filter(|path| path.is_absolute())?;
+/// The transcript of a branch, of the harness's own as it is, or of what was kept of that. A file may be gone, or have lost
+/// what it had when a turn ended last: that is taken which lacks less of what the branch has, and then that which has more.
+fn written(harness: Harness, history: &History, target: &Target) -> Written {
+    let write = |original: Option<&[u8]>| write(harness, original, &history.happened, target);
+    let Some(path) = history.transcript.as_ref().filter(|path| path.is_absolute()) else { return write(None) };
+    let based = |bytes: Vec<u8>| if harness == Harness::Codex { with_base(path, &bytes) } else { bytes };
     let there = if path.is_file() { files::read(path).ok() } else { None };
-    let bytes = there.or_else(|| whole(&history.parts, path))?;
-    if harness == Harness::Codex { Some(with_base(path, &bytes)) } else { Some(bytes) }
+    let kept = whole(&history.parts, path).filter(|kept| there.as_ref().is_none_or(|there| !there.starts_with(kept)));
+    let (there, kept) = (there.map(based), kept.map(based));
+    let of_file = write(there.as_deref());
+    let Some(of_kept) = kept.map(|kept| write(Some(&kept))) else { return of_file };
+    let lacks = |written: &Written| (written.made, std::cmp::Reverse(written.kept));
+    if lacks(&of_kept) < lacks(&of_file) { of_kept } else { of_file }
 }
 
 /// How many rollouts may stand on one another.

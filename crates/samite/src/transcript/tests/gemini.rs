@@ -193,3 +193,92 @@ fn a_chat_that_was_resumed_has_its_calls_in_the_content_too() {
     assert_eq!(cut, ["p1 go on".to_owned(), format!("m1 x1={UNKNOWN_END}")]);
     assert_eq!(outline(&at(&chat, 3)), ["p1 go on", "m1 x1=calc.py", "m1_response <x1"]);
 }
+
+/// Two turns with the same call: in the first one Gemini was killed, so no record has that call.
+fn chat_after_a_kill(first: &str, second: &str) -> Vec<Value> {
+    vec![
+        header(),
+        user("p1", first),
+        user("p2", second),
+        model("m2", "Tests:", &[call("g2", "npm test", Some("ok"))]),
+        model("m3", "They pass.", &[]),
+    ]
+}
+
+fn history_after_a_kill(first: &str, second: &str) -> Vec<Happened> {
+    let shell = json!({"command": "npm test"});
+    vec![
+        prompt(first),
+        called("1", "shell", shell.clone()),
+        prompt(second),
+        called("2", "shell", shell),
+        returned("2", json!({"llmContent": "ok"})),
+        ended("They pass."),
+    ]
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_not_the_same_one_of_a_later_turn() {
+    for (first, second) in [("test it", "DISCARDED"), ("go on", "go on")] {
+        let chat = chat_after_a_kill(first, second);
+        let history = history_after_a_kill(first, second);
+        let at = |taken: usize| write(Harness::GeminiCli, Some(&file(&chat)), &history[..taken], &target());
+        let unknown = format!("-1 1={UNKNOWN_END}");
+        assert_eq!(outline(&at(2)), [format!("p1 {first}"), unknown], "{second}");
+        assert_eq!(counts(&at(2)), (1, 3, 1, vec!["1"]), "{second}");
+        assert_eq!(outline(&at(3))[1..], [format!("p2 {second}")]);
+        let open = format!("m2 Tests:g2={UNKNOWN_END}");
+        assert_eq!(outline(&at(4))[1..], [format!("p2 {second}"), open]);
+        assert_eq!(counts(&at(6)), (4, 0, 0, vec![]), "{second}");
+    }
+}
+
+#[test]
+fn a_prompt_without_a_record_is_not_the_same_one_of_a_later_turn() {
+    let turn = |number: usize, words: &str| {
+        [user(&format!("p{number}"), words), model(&format!("m{number}"), &format!("Did {words}."), &[])]
+    };
+    // The second prompt was cut off before Gemini wrote it, and said again after another one.
+    let chat = [vec![header()], turn(1, "begin").to_vec(), turn(2, "DISCARDED").to_vec(), turn(3, "go on").to_vec()];
+    let chat = file(&chat.concat());
+    let mut history = vec![prompt("begin"), ended("Did begin."), prompt("go on")];
+    let at = |history: &[Happened]| outline(&write(Harness::GeminiCli, Some(&chat), history, &target()));
+    assert_eq!(at(&history), ["p1 begin", "m1 Did begin.", "-1 go on"]);
+    // Nor with calls, of which the later turn has such ones.
+    history.push(called("1", "shell", json!({"command": "ls"})));
+    assert_eq!(at(&history)[2..], ["-1 go on".to_owned(), format!("-2 1={UNKNOWN_END}")]);
+    // A turn that ended with the same words is the same, and what stands before it is history that the hooks missed.
+    history.pop();
+    history.push(ended("Did go on."));
+    assert_eq!(at(&history).last().unwrap(), "m3 Did go on.");
+    assert_eq!(at(&history).len(), 6);
+    // Words that nobody told are no end of a turn that is not there.
+    let silent = [prompt("begin"), ended("Did begin."), prompt("gone"), Happened::Ended { said: None }];
+    assert_eq!(at(&silent), ["p1 begin", "m1 Did begin.", "-1 gone"]);
+}
+
+#[test]
+fn a_prompt_is_no_longer_one_that_begins_alike() {
+    let files = "go on @a.txt\n--- Content from referenced files ---\nA";
+    let chat = [header(), user("p1", "go on with it"), user("p2", files)];
+    let written = |words: &str| outline(&write(Harness::GeminiCli, Some(&file(&chat)), &[prompt(words)], &target()));
+    assert_eq!(written("go on"), ["-1 go on"]);
+    assert_eq!(written("go on @a.txt "), ["p1 go on with it".to_owned(), format!("p2 {files}")]);
+}
+
+#[test]
+fn a_chat_that_was_gone_back_in_thousands_of_times_is_held_once() {
+    let rounds = 3000;
+    let mut chat = vec![header(), user("u", "q")];
+    for round in 0..rounds {
+        chat.extend([user(&format!("u{round}"), "q"), model(&format!("m{round}"), "a", &[])]);
+        chat.push(json!({"$rewindTo": format!("m{round}")}));
+    }
+    chat.push(model("last", "Done.", &[]));
+    let history = [prompt("q"), ended("Done.")];
+    let written = write(Harness::GeminiCli, Some(&file(&chat)), &history, &target());
+    assert_eq!(counts(&written), (1, rounds + 1, 1, vec![]));
+    let all: Vec<Happened> = (0..=rounds).map(|_| prompt("q")).chain([ended("Done.")]).collect();
+    let written = write(Harness::GeminiCli, Some(&file(&chat)), &all, &target());
+    assert_eq!(counts(&written), (rounds + 2, 0, 0, vec![]));
+}
