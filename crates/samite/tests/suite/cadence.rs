@@ -229,11 +229,8 @@ fn bounds_keep_steps_from_being_kept_and_turns_are_kept_as_long_as_they_can_be()
 fn a_turn_that_would_cost_too_much_ends_without_a_tree_and_says_so() {
     let place = Place::new();
     let work = place.directory("work");
-    // A clock that goes on by a second whenever it is looked at: so a snapshot takes some.
-    let clock = std::sync::Arc::new(Slow(std::sync::atomic::AtomicI64::new(1_700_000_000 * SECOND)));
-    let store = samite::Store::new(samite::Backends { clock, ..place.backends_in_memory() });
     run(async {
-        let client = store.client(crate::support::principal("ada")).await.unwrap();
+        let client = slow(&place).await;
         let session = attached(&client, &work).await;
         let bounds = Bounds { max_overhead: 1, ..Bounds::default() };
         set(&client, session, Cadence::Adaptive(bounds)).await;
@@ -260,10 +257,8 @@ fn a_turn_that_would_cost_too_much_ends_without_a_tree_and_says_so() {
 fn what_a_checkpoint_at_each_step_costs_is_told_as_a_part_of_the_time() {
     let place = Place::new();
     let work = place.directory("work");
-    let clock = std::sync::Arc::new(Slow(std::sync::atomic::AtomicI64::new(1_700_000_000 * SECOND)));
-    let store = samite::Store::new(samite::Backends { clock, ..place.backends_in_memory() });
     run(async {
-        let client = store.client(crate::support::principal("ada")).await.unwrap();
+        let client = slow(&place).await;
         let session = attached(&client, &work).await;
         set(&client, session, Cadence::Step).await;
         let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
@@ -302,7 +297,14 @@ fn what_a_checkpoint_at_each_step_costs_is_told_as_a_part_of_the_time() {
     });
 }
 
-/// A clock on which everything takes seconds.
+/// A client of a store in memory that is never done in no time.
+async fn slow(place: &Place) -> Client {
+    let clock = std::sync::Arc::new(Slow(std::sync::atomic::AtomicI64::new(1_700_000_000 * SECOND)));
+    let store = samite::Store::new(samite::Backends { clock, ..place.backends_in_memory() });
+    store.client(crate::support::principal("ada")).await.unwrap()
+}
+
+/// A clock that goes on by a second whenever it is looked at: so everything takes some.
 struct Slow(std::sync::atomic::AtomicI64);
 
 impl samite_host::Clock for Slow {

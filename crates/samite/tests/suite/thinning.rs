@@ -52,6 +52,18 @@ impl Bench {
         take(&self.client, self.session).await.position.seq
     }
 
+    /// Checkpoints at ten o'clock, eleven, and half past eleven; then it is noon of the next day.
+    async fn a_morning(&self) -> [u64; 3] {
+        self.pass(600 * MINUTE);
+        let ten = self.take(1).await;
+        self.pass(60 * MINUTE);
+        let eleven = self.take(2).await;
+        self.pass(30 * MINUTE);
+        let later = self.take(3).await;
+        self.pass(DAY + 30 * MINUTE);
+        [ten, eleven, later]
+    }
+
     pub(crate) async fn plan(&self) -> ThinningPlan {
         self.client.plan_thinning(self.session, None, &Rule::default()).await.unwrap()
     }
@@ -98,13 +110,7 @@ fn what_was_shown_is_thinned_out_and_no_more() {
     run(async {
         let bench = Bench::new().await;
         let main = bench.main().await;
-        bench.pass(600 * MINUTE);
-        let ten = bench.take(1).await;
-        bench.pass(60 * MINUTE);
-        let eleven = bench.take(2).await;
-        bench.pass(30 * MINUTE);
-        bench.take(3).await;
-        bench.pass(DAY + 30 * MINUTE);
+        let [ten, eleven, _] = bench.a_morning().await;
         let shown = bench.plan().await;
         assert_eq!(bench.going(main).await, [ten, eleven]);
         // While somebody thinks about it, what is older than a day becomes more.
@@ -126,14 +132,8 @@ fn what_is_thinned_out_goes_with_the_next_collection_and_the_rest_stays() {
     run(async {
         let bench = Bench::new().await;
         let main = bench.main().await;
-        // Ten o'clock, eleven, half past eleven; the next day at noon twice, within a minute.
-        bench.pass(600 * MINUTE);
-        let ten = bench.take(1).await;
-        bench.pass(60 * MINUTE);
-        let eleven = bench.take(2).await;
-        bench.pass(30 * MINUTE);
-        let later = bench.take(3).await;
-        bench.pass(DAY + 30 * MINUTE);
+        let [ten, eleven, later] = bench.a_morning().await;
+        // At noon of the next day, twice within a minute.
         let noon = bench.take(4).await;
         bench.pass(MINUTE);
         let last = bench.take(5).await;
