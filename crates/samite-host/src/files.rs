@@ -18,7 +18,7 @@ pub use atomic::{
 pub use lock::FileLock;
 pub(crate) use lock::{PATIENCE, lock_within};
 pub use range::RangeFile;
-pub use reading::{Below, files_below, open_reader};
+pub use reading::{Below, files_below, open_reader, read_regular, real_directory};
 
 use samite_model::{Error, Result};
 use std::ffi::OsString;

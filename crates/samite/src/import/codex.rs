@@ -12,7 +12,7 @@
 
 use super::frame::damage::{decode, is_blank};
 use super::frame::flat::{Back, Call, Format, Meaning};
-use super::frame::ids::{Key, key, printable};
+use super::frame::ids::{Key, key, path_id, printable};
 use super::frame::lines::{Line, Lines};
 use super::frame::plan::Begin;
 use super::frame::raw::Raw;
@@ -105,7 +105,7 @@ pub(super) fn identify(path: &Path, reader: impl BufRead) -> Result<Option<Codex
     if found.id.is_empty() {
         // rollout-DATE-ID
         let id = name.len().checked_sub(36).and_then(|at| name.get(at..)).filter(|_| name.starts_with("rollout-"));
-        id.unwrap_or(&name).clone_into(&mut found.id);
+        found.id = id.map_or_else(|| path_id(path), str::to_owned);
     }
     Ok(Some(found).filter(|_| recognised))
 }

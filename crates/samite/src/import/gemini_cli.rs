@@ -14,7 +14,7 @@ use super::frame::context::ContextRole;
 use super::frame::damage::decode;
 use super::frame::elements::Elements;
 use super::frame::flat::{Back, Call, Format, Meaning, Outcome};
-use super::frame::ids::{Key, key, printable};
+use super::frame::ids::{Key, key, path_id, printable};
 use super::frame::lines::{Line, Lines, Records};
 use super::frame::plan::Begin;
 use super::frame::raw::Raw;
@@ -76,7 +76,7 @@ pub(super) fn identify(path: &Path, reader: impl BufRead) -> Result<Option<Gemin
     let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     found.parent = folder.filter(|_| is_subagent);
     if found.id.is_empty() {
-        found.id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        found.id = path_id(path);
     }
     Ok(Some(found).filter(|_| recognised))
 }

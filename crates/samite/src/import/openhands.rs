@@ -15,7 +15,7 @@
 
 use super::frame::damage::decode;
 use super::frame::flat::{Back, Call, Format, Meaning};
-use super::frame::ids::{Key, key, printable};
+use super::frame::ids::{Key, key, path_id, printable};
 use super::frame::lines::{Line, Records};
 use super::frame::plan::Begin;
 use super::frame::raw::Raw;
@@ -77,6 +77,7 @@ impl EventFiles {
     /// As listing it.
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let events = folder.join(EVENTS);
+        files::real_directory(&events)?;
         let mut numbered: Vec<(u64, String)> = Vec::new();
         for name in files::list(&events)? {
             let name = name.to_string_lossy().into_owned();
@@ -97,19 +98,22 @@ impl Records for EventFiles {
         let Some(path) = self.files.next() else { return Ok(None) };
         self.number += 1;
         self.offset += self.bytes.len() as u64;
-        let size = files::size(&path)?;
-        if size > limits::PAYLOAD {
-            let (path, limit) = (path.display(), limits::PAYLOAD);
-            return Err(Error::invalid("line_too_long", format!("{path} has more than {limit} bytes"))
+        let limit = limits::PAYLOAD;
+        // Neither links nor pipes and devices: what an agent made of a name must not be read for what was there.
+        let found = files::read_regular(&path, limit + 1)?;
+        let is_file = found.is_some();
+        self.bytes = found.unwrap_or_default();
+        if self.bytes.len() as u64 > limit {
+            return Err(Error::invalid("line_too_long", format!("{} has more than {limit} bytes", path.display()))
                 .hint("this is hardly an event; move it away and import the rest"));
         }
-        self.bytes = files::read(&path)?;
         self.name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Some(Line {
             number: self.number,
             offset: self.offset,
             bytes: &self.bytes,
             terminated: true,
+            is_readable: is_file,
             field: &self.name,
         }))
     }
@@ -124,6 +128,8 @@ pub(super) struct OpenHands {
     next: u64,
     /// The lines of the events.
     lines: HashMap<Key, u64>,
+    /// The first of them.
+    first: Option<u64>,
     /// The event at which the conversation stands, as the state has it.
     leaf: Option<String>,
 }
@@ -133,11 +139,12 @@ const ROOT: &str = "__root__";
 
 /// Whose conversation it is; nothing when no record is an event of OpenHands.
 ///
+/// Where no state names it, it is known by the last three parts of its path.
+///
 /// # Errors
 /// As reading a record.
 pub(super) fn identify(path: &Path, records: &mut impl Records) -> Result<Option<OpenHands>> {
-    let name = path.with_extension("").file_name().map(|name| name.to_string_lossy().into_owned());
-    let mut found = OpenHands { id: name.unwrap_or_default(), ..OpenHands::default() };
+    let mut found = OpenHands { id: path_id(path), ..OpenHands::default() };
     while let Some(record) = records.next_record()? {
         let decoded = decode(record.bytes);
         let Some(raw) = Raw::parse(&decoded.text) else { continue };
@@ -199,7 +206,7 @@ impl Format for OpenHands {
     fn begin(&self) -> Begin {
         Begin {
             harness: "openhands",
-            key: format!("openhands:{}", printable(&self.id, 200)),
+            key: format!("openhands:{}", printable(&self.id, 400)),
             session_id: self.id.clone(),
             cwd: self.cwd.clone(),
             line: 1,
@@ -241,15 +248,15 @@ impl Format for OpenHands {
         let Some(kind) = raw.text_at(&["kind"]) else { return older(raw) };
         let mut meaning = Self::event(&kind, raw);
         if let Some(parent) = raw.text_at(&["parent_id"]) {
-            let first = self.lines.values().min().copied();
             match self.lines.get(&key(parent.as_bytes())) {
                 Some(line) => meaning.back = Some(Back::After(*line)),
-                None if parent == ROOT => meaning.back = first.map(Back::Before),
+                None if parent == ROOT => meaning.back = self.first.map(Back::Before),
                 None => meaning.findings.push(FindingKind::ParentMissing { parent: shown(&parent) }),
             }
         }
         if let Some(id) = raw.text_at(&["id"]) {
             self.lines.insert(key(id.as_bytes()), record.number);
+            self.first.get_or_insert(record.number);
         }
         Some(meaning)
     }

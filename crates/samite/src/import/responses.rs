@@ -16,7 +16,7 @@ mod attachments;
 
 use super::frame::damage::{decode, is_blank};
 use super::frame::flat::{Back, Call, Format, Meaning, Outcome};
-use super::frame::ids::{Key, key, printable};
+use super::frame::ids::{Key, key, path_id, printable};
 use super::frame::lines::{Line, Lines, Records};
 use super::frame::plan::Begin;
 use super::frame::raw::Raw;
@@ -49,34 +49,47 @@ pub(super) struct Responses {
 
 /// Whether a source is a file of JSON lines, and not one document.
 ///
+/// It is when an object is a line of its own: in a document, an object with lines before it follows `[`, `,`, `:` or `{`.
+/// An only line that holds a whole response may be either; then it is the name that says so (`*.jsonl`).
+///
 /// # Errors
 /// As reading a line.
-pub(super) fn is_lines(reader: impl BufRead) -> Result<bool> {
+pub(super) fn is_lines(path: &Path, reader: impl BufRead) -> Result<bool> {
     let mut lines = Lines::new(reader);
-    let mut first = None;
-    while let Some(line) = lines.next_line()? {
+    let mut before: Option<(bool, u8)> = None;
+    loop {
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line,
+            // All there was: one line, or none that is an object of its own.
+            Ok(None) => break,
+            Err(error) if error.code() == "line_too_long" => break,
+            Err(error) => return Err(error),
+        };
         if is_blank(line.bytes) {
             continue;
         }
-        if first.is_some() {
-            return Ok(first == Some(true));
-        }
-        let decoded = decode(line.bytes);
-        let raw = Raw::parse(&decoded.text);
-        let is_item = raw.is_some_and(Raw::is_object);
-        let is_document = raw.is_some_and(|raw| HOLDERS.iter().any(|name| raw.get(name).is_some_and(Raw::is_list)));
-        if is_item && !is_document {
+        if let Some((true, _)) = before {
             return Ok(true);
         }
-        first = Some(is_item);
+        let decoded = decode(line.bytes);
+        let text = decoded.text.trim();
+        let raw = Some(text).filter(|text| text.starts_with('{') && text.ends_with('}')).and_then(Raw::parse);
+        let is_inside = before.is_some_and(|(_, last)| b"[,:{".contains(&last));
+        if let Some(raw) = raw.filter(|_| !is_inside) {
+            let is_document = HOLDERS.iter().any(|name| raw.get(name).is_some_and(Raw::is_list));
+            if before.is_some() || !is_document {
+                return Ok(true);
+            }
+        }
+        before = Some((raw.is_some() && before.is_none(), text.bytes().last().unwrap_or_default()));
     }
-    Ok(false)
+    Ok(before.is_some_and(|(is_document, _)| is_document) && path.extension().is_some_and(|ending| ending == "jsonl"))
 }
 
 /// Whose items they are; nothing when no record is one.
 ///
-/// Items name no session: where neither a conversation nor one response names it, it is known by the last three parts
-/// of the source's path.
+/// Items name no session: where neither a conversation in the first of them nor one response names it, it is known by
+/// the last three parts of the source's path. So a file of lines keeps its session however it grows.
 ///
 /// # Errors
 /// As reading a record.
@@ -91,17 +104,18 @@ pub(super) fn identify(path: &Path, records: &mut impl Records) -> Result<Option
             "id" => response = raw.text(),
             "model" => model = raw.text(),
             field if field.is_empty() || HOLDERS.contains(&field) => {
-                recognised =
-                    recognised || is_item(raw) || is_response(raw) || (field == "input" && raw.text().is_some());
-                conversation = conversation.or_else(|| raw.get("conversation").and_then(named));
+                let is_one = is_item(raw) || is_response(raw) || (field == "input" && raw.text().is_some());
+                // What comes later may not have been there at an import before.
+                if is_one && !recognised {
+                    conversation = conversation.or_else(|| raw.get("conversation").and_then(named));
+                }
+                recognised = recognised || is_one;
                 model = model.or_else(|| raw.text_at(&["model"]));
             }
             _ => {}
         }
     }
-    let parts: Vec<_> = path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let last = parts.get(parts.len().saturating_sub(3)..).unwrap_or_default();
-    let id = conversation.or(response).unwrap_or_else(|| last.join("/"));
+    let id = conversation.or(response).unwrap_or_else(|| path_id(path));
     Ok(Some(Responses { id, model, ..Responses::default() }).filter(|_| recognised))
 }
 

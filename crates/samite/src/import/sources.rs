@@ -110,7 +110,7 @@ impl Importer<'_> {
                 let format = recognised(harness, openhands::identify(path, &mut Elements::new(head))?)?;
                 self.carry(Flat::new(format), &mut Elements::new(body), progress).await
             }
-            Harness::Responses if responses::is_lines(open_reader(path)?)? => {
+            Harness::Responses if responses::is_lines(path, open_reader(path)?)? => {
                 let format = recognised(harness, responses::identify(path, &mut Lines::new(head))?)?;
                 self.carry(Flat::new(format), &mut Lines::new(body), progress).await
             }

@@ -12,13 +12,13 @@
 use super::frame::damage::decode;
 use super::frame::elements::Elements;
 use super::frame::flat::{Call, Format, Meaning};
-use super::frame::ids::{Key, key, printable};
+use super::frame::ids::{Key, key, path_id, printable};
 use super::frame::lines::{Line, Records as _};
 use super::frame::plan::Begin;
 use super::frame::raw::Raw;
 use super::frame::report::Unit;
 use samite_model::{EntryKind, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(super) struct SweAgent {
     /// How often each action stands in the trajectory and not yet in the history.
     told: HashMap<Key, usize>,
     /// The actions of the history that the trajectory has not told yet, by action.
-    untold: HashMap<Key, Vec<String>>,
+    untold: HashMap<Key, VecDeque<String>>,
     /// The call of the history's last action, until its observation.
     waiting: Option<String>,
     count: usize,
@@ -44,9 +44,7 @@ pub(super) struct SweAgent {
 /// # Errors
 /// As reading a record.
 pub(super) fn identify(path: &Path, reader: impl BufRead) -> Result<Option<SweAgent>> {
-    let parts: Vec<_> = path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let last = parts.get(parts.len().saturating_sub(3)..).unwrap_or_default();
-    let mut found = SweAgent { id: last.join("/"), ..SweAgent::default() };
+    let mut found = SweAgent { id: path_id(path), ..SweAgent::default() };
     let mut elements = Elements::new(reader);
     let mut recognised = false;
     while let Some(record) = elements.next_record()? {
@@ -70,8 +68,7 @@ impl SweAgent {
         let meaning = Meaning::event();
         let Some(action) = raw.text_at(&["action"]).filter(|action| !action.trim().is_empty()) else { return meaning };
         let hash = key(action.as_bytes());
-        if let Some(open) = self.untold.get_mut(&hash).filter(|open| !open.is_empty()) {
-            let id = open.remove(0);
+        if let Some(id) = self.untold.get_mut(&hash).and_then(VecDeque::pop_front) {
             if self.waiting.as_ref() == Some(&id) {
                 self.waiting = None;
                 return meaning.with_result(id, false);
@@ -109,7 +106,7 @@ impl SweAgent {
         let named =
             raw.get("tool_calls").map(Raw::items).unwrap_or_default().first().and_then(|one| one.text_at(&["id"]));
         let id = named.unwrap_or_else(|| format!("history-{}", self.next()));
-        self.untold.entry(hash).or_default().push(id.clone());
+        self.untold.entry(hash).or_default().push_back(id.clone());
         self.waiting = Some(id.clone());
         meaning.with_call(call(id, &action))
     }

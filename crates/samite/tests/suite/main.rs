@@ -21,6 +21,8 @@ mod fixtures;
 mod forks;
 mod histories;
 mod imports;
+mod imports_grown;
+mod imports_rows;
 mod limits;
 mod long;
 mod merges;

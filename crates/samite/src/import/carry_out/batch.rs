@@ -12,7 +12,7 @@ use samite_ledger::{Guard, RowQuery};
 use samite_model::step::{Effect, OutcomeKind};
 use samite_model::{BranchId, EntryKind, Position, Result, SessionId};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A commit has about this many entries, or this many bytes.
 const BATCH_ENTRIES: usize = 256;
@@ -29,10 +29,20 @@ pub(super) struct BranchImport {
     /// What the branch has by its dedupe hashes: where, and the fingerprint.
     known: HashMap<[u8; 16], (Position, [u8; 16])>,
     open: HashMap<[u8; 16], OpenStep>,
-    /// The last line that became a new entry, with its seq.
-    last: Option<(u64, u64)>,
+    /// The keys of the steps that the branch has, whatever became of them.
+    steps: HashSet<[u8; 16]>,
+    /// The line before its steps.
+    last: Option<Last>,
     /// Whether anything was added.
     added: bool,
+}
+
+/// A line with its entry.
+struct Last {
+    line: u64,
+    /// Where the entry is; an earlier import may have made it.
+    seq: u64,
+    is_new: bool,
 }
 
 impl BranchImport {
@@ -41,15 +51,16 @@ impl BranchImport {
         let writer =
             client.writer(session, Some(branch), WriterOptions { process, ..WriterOptions::default() }).await?;
         let head = client.head(session, branch).await?;
-        let query = RowQuery { at: head, kind: row::DEDUPE, hashes: Vec::new(), limit: usize::MAX };
-        let rows = client.core.0.ledger.rows(query).await?;
-        let known = rows
+        let rows = |kind| client.core.0.ledger.rows(RowQuery { at: head, kind, hashes: Vec::new(), limit: usize::MAX });
+        let known = rows(row::DEDUPE)
+            .await?
             .into_iter()
             .filter_map(|row| Some((row.hash, (row.position, <[u8; 16]>::try_from(row.value.as_slice()).ok()?))))
             .collect();
+        let steps = rows(row::STEP).await?.into_iter().map(|row| row.hash).collect();
         let (_, open) = writer.open_steps(true).await?;
         let open = open.iter().map(|step| (step.key, step.clone())).collect();
-        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, known, open, last: None, added: false })
+        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, known, open, steps, last: None, added: false })
     }
 
     fn next(&self) -> Position {
@@ -80,9 +91,9 @@ impl BranchImport {
             key = hash.hash("dedupe", &[id.as_bytes()])?;
             before = append.class.map(|class| Before::Changed(append.line, class));
         }
-        if let Some((position, _)) = self.known.get(&key) {
-            // Steps that follow belong to an entry that was there before, whatever else the line became.
-            self.last = None;
+        let also = append.known_as.as_ref().map(|id| hash.hash("dedupe", &[id.as_str().as_bytes()])).transpose()?;
+        if let Some((position, _)) = self.known.get(&key).or_else(|| self.known.get(&also?)) {
+            self.last = Some(Last { line: append.line, seq: position.seq, is_new: false });
             return Ok((*position, before.or(append.class.map(Before::Stored))));
         }
         // Their bytes are durable before the entry is. One that died in between finds them by their ids.
@@ -98,7 +109,7 @@ impl BranchImport {
         };
         let position = self.next();
         self.known.insert(key, (position, fingerprint));
-        self.last = Some((append.line, position.seq));
+        self.last = Some(Last { line: append.line, seq: position.seq, is_new: true });
         self.push(draft);
         Ok((position, before))
     }
@@ -125,13 +136,13 @@ impl BranchImport {
         Ok(())
     }
 
-    /// The seq of a line's entry when this import made it.
-    fn source(&self, line: u64) -> Option<u64> {
-        self.last.filter(|(last, _)| *last == line).map(|(_, seq)| seq)
+    fn last(&self, line: u64) -> Option<&Last> {
+        self.last.as_ref().filter(|last| last.line == line)
     }
 
     pub(super) fn call_started(&mut self, call: &CallStarted) -> Result<()> {
-        let Some(source) = self.source(call.line) else { return Ok(()) };
+        // An entry that was there before has its steps.
+        let Some(source) = self.last(call.line).filter(|last| last.is_new).map(|last| last.seq) else { return Ok(()) };
         let input = call.input.as_ref().filter(|input| input.to_string().len() <= INPUT_BYTES);
         let started = StepStarted {
             key: call.tool_use.clone(),
@@ -148,6 +159,10 @@ impl BranchImport {
             source: Some(source),
         };
         let hashes = views::step_hashes(&self.writer.own_hash(), &started)?;
+        // A record that was changed since tells its calls again: each is one step, which may still be open.
+        if !self.steps.insert(hashes.key) {
+            return Ok(());
+        }
         let id = self.writer.core().entry_id()?;
         let start = self.next();
         let draft = self.writer.start_draft(id, &started, &hashes)?;
@@ -157,7 +172,8 @@ impl BranchImport {
     }
 
     pub(super) fn call_ended(&mut self, line: u64, tool_use: &str, failed: bool) -> Result<()> {
-        let Some(source) = self.source(line) else { return Ok(()) };
+        // Also where the result was there first: its call may have been missing until now.
+        let Some(source) = self.last(line).map(|last| last.seq) else { return Ok(()) };
         let key = views::step_key(&self.writer.own_hash(), tool_use)?;
         // A call that this branch does not know was reported by the plan.
         let Some(open) = self.open.remove(&key) else { return Ok(()) };

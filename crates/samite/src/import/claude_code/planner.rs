@@ -229,6 +229,7 @@ impl Planner {
             payload: Cow::Borrowed(line.bytes),
             dedupe,
             dedupe_if_changed,
+            known_as: None,
             kind: meaning.kind,
             context: meaning.role,
             summarises,

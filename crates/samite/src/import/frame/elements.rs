@@ -135,7 +135,14 @@ impl<R: BufRead> Elements<R> {
         if !terminated {
             self.ended = true;
         }
-        Line { number: self.number, offset: self.start, bytes: &self.buffer, terminated, field: &self.field }
+        Line {
+            number: self.number,
+            offset: self.start,
+            bytes: &self.buffer,
+            terminated,
+            is_readable: true,
+            field: &self.field,
+        }
     }
 
     /// Gathers what stands where nothing should, up to `until`.

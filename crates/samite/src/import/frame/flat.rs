@@ -337,6 +337,7 @@ impl<F: Format> Flat<F> {
             payload: Cow::Borrowed(line.bytes),
             dedupe,
             dedupe_if_changed,
+            known_as: None,
             kind: meaning.kind,
             context: meaning.role,
             summarises,
@@ -394,8 +395,8 @@ impl<F: Format> Planner for Flat<F> {
         for kind in self.format.notice(line) {
             self.find(line.number, kind);
         }
-        if is_blank(line.bytes) {
-            self.find(line.number, FindingKind::Blank);
+        if !line.is_readable || is_blank(line.bytes) {
+            self.find(line.number, if line.is_readable { FindingKind::Blank } else { FindingKind::NotAFile });
             self.report.accounting.reported += 1;
             return vec![Item::Blank { line: line.number }];
         }

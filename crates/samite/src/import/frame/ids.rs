@@ -1,6 +1,7 @@
 //! What records, sessions and branches are known by.
 
 use super::plan::DedupeId;
+use std::path::Path;
 
 /// Sixteen bytes of a BLAKE3 hash.
 pub(in crate::import) type Key = [u8; 16];
@@ -26,6 +27,13 @@ pub(in crate::import) fn printable(id: &str, longest: usize) -> String {
     } else {
         format!("hash:{}", hexadecimal(&key(id.as_bytes())))
     }
+}
+
+/// What a source without an id of its own is known by: the last three parts of its path, which say more than its name,
+/// as each of many folders may hold a `trajectory.json`. Its ending stays, since a name may have a dot in it.
+pub(in crate::import) fn path_id(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    parts.get(parts.len().saturating_sub(3)..).unwrap_or_default().join("/")
 }
 
 impl DedupeId {
@@ -76,6 +84,13 @@ mod tests {
             assert_eq!(printable(id, 80).len(), 37, "{id:?}");
         }
         assert_eq!(DedupeId::of_line(&[1; 16], 2).as_str(), "line:01010101010101010101010101010101:2");
+    }
+
+    #[test]
+    fn a_source_is_known_by_the_end_of_its_path() {
+        let id = |path: &str| path_id(Path::new(path));
+        assert_eq!(id("/x/a/b/eval.v1"), "a/b/eval.v1");
+        assert_eq!((id("c.json").as_str(), id("")), ("c.json", String::new()));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Whether a line feed ended it. The last line of a file that is being written may lack it.
     pub terminated: bool,
+    /// Whether it could be read: a name of a folder may stand for no regular file.
+    pub is_readable: bool,
     /// Where it comes from, when that says something of what it is: the field of the document that it is in, or the
     /// name of its file; empty for a line.
     pub field: &'a str,
@@ -83,7 +85,7 @@ impl<R: BufRead> Lines<R> {
             return Err(Error::invalid("line_too_long", format!("line {number} has more than {limit} bytes"))
                 .hint("this is hardly a transcript; cut the line out and import the rest"));
         }
-        Ok(Some(Line { number, offset, bytes: &self.buffer, terminated, field: "" }))
+        Ok(Some(Line { number, offset, bytes: &self.buffer, terminated, is_readable: true, field: "" }))
     }
 }
 

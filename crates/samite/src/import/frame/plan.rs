@@ -93,7 +93,7 @@ pub enum Item<'a> {
         /// The line that it repeats.
         first: u64,
     },
-    /// The line is blank: nothing is to be done.
+    /// The line is blank, or no file: nothing is to be done.
     Blank {
         /// The line.
         line: u64,
@@ -164,6 +164,8 @@ pub struct Append<'a> {
     /// What it is to be known by when the store already knows `dedupe` with other bytes (the transcript was changed
     /// since): append it under this id, and report it.
     pub dedupe_if_changed: DedupeId,
+    /// What an earlier import may have known it by, with bytes that need not be the same: then it is there already.
+    pub known_as: Option<DedupeId>,
     /// `message`, `model_response`, `compaction` or `event`.
     pub kind: EntryKind,
     /// What the entry is to the model's context.

@@ -63,6 +63,8 @@ pub enum FindingKind {
     Damaged(Flaw),
     /// The line is blank.
     Blank,
+    /// It is a link, a folder, a pipe or a device, which is not read.
+    NotAFile,
     /// The line is a JSON value, but no record.
     NotARecord,
     /// A conversation's record without a message.
@@ -174,6 +176,7 @@ impl FindingKind {
         match self {
             Self::Damaged(flaw) => flaw.name(),
             Self::Blank => "blank",
+            Self::NotAFile => "not_a_file",
             Self::NotARecord => "not_a_record",
             Self::NoMessage => "no_message",
             Self::Repeated { .. } => "repeated",
@@ -231,6 +234,7 @@ impl Finding {
         let rest = match &self.kind {
             FindingKind::Damaged(flaw) => format!("{}; kept as it is", flaw.words()),
             FindingKind::Blank => "is blank; not kept".to_owned(),
+            FindingKind::NotAFile => "is no regular file (a link, folder, pipe or device); not read".to_owned(),
             FindingKind::NotARecord => "is no record; kept as an event".to_owned(),
             FindingKind::NoMessage => "has no message; kept as an event".to_owned(),
             FindingKind::Repeated { first } => format!("repeats {unit} {first}; not added again"),

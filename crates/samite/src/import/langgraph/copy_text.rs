@@ -15,6 +15,8 @@ pub(super) enum Table {
 pub(super) struct Start {
     /// Nothing for a table of no interest.
     pub(super) table: Option<Table>,
+    /// As it stands there; empty when there is none.
+    pub(super) schema: String,
     pub(super) columns: Vec<String>,
 }
 
@@ -23,13 +25,14 @@ pub(super) fn start(line: &str) -> Option<Start> {
     let rest = line.strip_prefix("COPY ")?.strip_suffix(" FROM stdin;")?;
     let (name, columns) = rest.split_once(" (")?;
     let columns = columns.strip_suffix(')')?.split(", ").map(|column| column.trim_matches('"').to_owned()).collect();
-    let table = match name.rsplit('.').next()?.trim_matches('"') {
+    let (schema, name) = name.rsplit_once('.').unwrap_or(("", name));
+    let table = match name.trim_matches('"') {
         "checkpoints" => Some(Table::Checkpoints),
         "checkpoint_blobs" => Some(Table::Blobs),
         "checkpoint_writes" => Some(Table::Writes),
         _ => None,
     };
-    Some(Start { table, columns })
+    Some(Start { table, schema: schema.to_owned(), columns })
 }
 
 /// A row's fields; nothing in one that is null.
@@ -65,9 +68,33 @@ fn field(field: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(plain))
 }
 
-/// The bytes of a `bytea` in hexadecimal form.
+/// The bytes of a `bytea`, in hexadecimal form (`\x00ff`) or escaped (`\000\377`), as the server was told to write them.
 pub(super) fn bytes(text: &[u8]) -> Option<Vec<u8>> {
-    data_encoding::HEXLOWER_PERMISSIVE.decode(text.strip_prefix(b"\\x")?).ok()
+    // In the other form, a backslash is followed by a second one or by digits.
+    if let Some(digits) = text.strip_prefix(b"\\x") {
+        return data_encoding::HEXLOWER_PERMISSIVE.decode(digits).ok();
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'\\' {
+            plain.push(*first);
+            continue;
+        }
+        match *rest {
+            [b'\\', ref after @ ..] => {
+                plain.push(b'\\');
+                rest = after;
+            }
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ref after @ ..] => {
+                plain.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = after;
+            }
+            _ => return None,
+        }
+    }
+    Some(plain)
 }
 
 #[cfg(test)]
@@ -78,11 +105,12 @@ mod tests {
     fn the_start_of_a_table_names_its_columns() {
         let found = start("COPY public.checkpoint_blobs (thread_id, \"type\", blob) FROM stdin;").unwrap();
         assert_eq!(
-            (found.table, found.columns),
-            (Some(Table::Blobs), ["thread_id", "type", "blob"].map(Into::into).to_vec())
+            (found.table, found.schema.as_str(), found.columns),
+            (Some(Table::Blobs), "public", ["thread_id", "type", "blob"].map(Into::into).to_vec())
         );
         assert_eq!(start("COPY public.other (a) FROM stdin;").unwrap().table, None);
-        assert_eq!(start("COPY checkpoints (a) FROM stdin;").unwrap().table, Some(Table::Checkpoints));
+        let bare = start("COPY checkpoints (a) FROM stdin;").unwrap();
+        assert_eq!((bare.table, bare.schema.as_str()), (Some(Table::Checkpoints), ""));
         for line in ["", "-- COPY", "COPY x FROM '/tmp/y';", "SELECT 1;"] {
             assert_eq!(start(line), None, "{line}");
         }
@@ -94,6 +122,10 @@ mod tests {
         let fields: Vec<_> = fields.iter().map(|field| field.as_deref()).collect();
         assert_eq!(fields, [Some(&b"a\tb"[..]), None, Some(b""), Some(b"\\x00ff"), Some(b"x\\ny\n")]);
         assert_eq!(bytes(b"\\x00ff"), Some(vec![0, 255]));
-        assert_eq!((bytes(b"\\x"), bytes(b"00"), bytes(b"\\xzz")), (Some(vec![]), None, None));
+        assert_eq!((bytes(b"\\x"), bytes(b"\\xzz"), bytes(b"\\x0")), (Some(vec![]), None, None));
+        assert_eq!(bytes(br"\221\245hello\\x\000"), Some(b"\x91\xa5hello\\x\0".to_vec()));
+        for cut in [&br"\"[..], br"a\12", br"\400", br"\q"] {
+            assert_eq!(bytes(cut), None, "{cut:?}");
+        }
     }
 }

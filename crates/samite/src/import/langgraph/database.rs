@@ -1,7 +1,8 @@
 //! The rows of a checkpoint database: a SQLite file as it lies, or a PostgreSQL dump staged in a private one.
 
 use super::copy_text::Table;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
+use super::index;
+use rusqlite::{Connection, OpenFlags, Params, Row};
 use samite_model::{Error, Result};
 use std::path::Path;
 
@@ -14,11 +15,31 @@ pub(super) struct Checkpoint {
     pub(super) metadata: Vec<u8>,
 }
 
+/// Which checkpoint a row is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CheckpointRow {
+    pub(super) place: i64,
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    /// How many rows before it have the same id: a database without the saver's keys may have such.
+    pub(super) again: u64,
+}
+
 /// A value of a channel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blob {
     pub(super) encoding: String,
     pub(super) bytes: Vec<u8>,
+}
+
+/// Which blob a row is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BlobRow {
+    pub(super) place: i64,
+    pub(super) channel: String,
+    pub(super) version: String,
+    /// As [`CheckpointRow::again`].
+    pub(super) again: u64,
 }
 
 /// A pending write.
@@ -28,17 +49,18 @@ pub(super) struct Write {
     pub(super) index: i64,
     pub(super) channel: String,
     pub(super) value: Blob,
+    /// As [`CheckpointRow::again`].
+    pub(super) again: u64,
 }
 
 /// A checkpoint database.
 #[derive(Debug)]
 pub struct Checkpoints {
-    connection: Connection,
-    has_blobs: bool,
+    pub(super) connection: Connection,
 }
 
 /// Every row of a table, read with one statement.
-fn all<T>(
+pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
@@ -49,7 +71,7 @@ fn all<T>(
     rows.collect::<rusqlite::Result<_>>().map_err(unreadable)
 }
 
-fn unreadable(error: rusqlite::Error) -> Error {
+pub(super) fn unreadable(error: rusqlite::Error) -> Error {
     Error::unavailable("checkpoints_unreadable", "the checkpoint database cannot be read")
         .hint("look at its file and at the disk, then import again: it goes on where it stopped")
         .because(error)
@@ -62,7 +84,7 @@ fn no_checkpoints() -> Error {
 }
 
 /// Text or bytes, as either saver may have stored them.
-fn bytes(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<u8>> {
+pub(super) fn bytes(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<u8>> {
     Ok(match row.get_ref(at)? {
         rusqlite::types::ValueRef::Text(bytes) | rusqlite::types::ValueRef::Blob(bytes) => bytes.to_vec(),
         _ => Vec::new(),
@@ -70,7 +92,7 @@ fn bytes(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<u8>> {
 }
 
 /// Text, and an empty one where there is none.
-fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
+pub(super) fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
     Ok(String::from_utf8_lossy(&bytes(row, at)?).into_owned())
 }
 
@@ -85,17 +107,31 @@ impl Checkpoints {
         let connection = Connection::open_with_flags(path, flags).map_err(unreadable)?;
         // One transaction: what is written meanwhile is for the next import.
         let found = connection.execute_batch("PRAGMA trusted_schema = OFF; BEGIN").and_then(|()| {
-            let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'checkpoints'";
-            connection.query_row(table, [], |_| Ok(())).optional()
+            let tables = "SELECT name, type = 'table' AND NOT wr FROM pragma_table_list
+                WHERE schema = 'main' AND name IN ('checkpoints', 'writes')";
+            let mut statement = connection.prepare(tables)?;
+            let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?;
+            found.collect::<rusqlite::Result<Vec<_>>>()
         });
         match found {
-            Ok(Some(())) => Ok(Self { connection, has_blobs: false }),
-            Ok(None) => Err(no_checkpoints()),
+            // A view may be a query without an end.
+            Ok(found) if found.iter().any(|(_, is_plain)| !is_plain) => Err(no_checkpoints()),
+            Ok(found) if found.iter().any(|(name, _)| name == "checkpoints") => {
+                let has_writes = found.iter().any(|(name, _)| name == "writes");
+                Self { connection }.indexed(has_writes, false)
+            }
+            Ok(_) => Err(no_checkpoints()),
             Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == rusqlite::ErrorCode::NotADatabase => {
                 Err(no_checkpoints())
             }
             Err(error) => Err(unreadable(error)),
         }
+    }
+
+    /// Notes which rows there are.
+    fn indexed(self, has_writes: bool, has_blobs: bool) -> Result<Self> {
+        index::make(&self.connection, has_writes, has_blobs).map_err(unreadable)?;
+        Ok(self)
     }
 
     /// An empty database for rows that come from elsewhere, in a private file that goes with it.
@@ -109,20 +145,17 @@ impl Checkpoints {
                  CREATE TABLE writes (thread_id TEXT, checkpoint_ns TEXT, checkpoint_id TEXT, task_id TEXT, idx INTEGER,
                      channel TEXT, type TEXT, value BLOB);
                  CREATE TABLE blobs (thread_id TEXT, checkpoint_ns TEXT, channel TEXT, version TEXT, type TEXT, blob BLOB);
-                 CREATE INDEX of_checkpoints ON checkpoints (thread_id, checkpoint_ns, checkpoint_id);
-                 CREATE INDEX of_writes ON writes (thread_id, checkpoint_ns, checkpoint_id);
-                 CREATE INDEX of_blobs ON blobs (thread_id, checkpoint_ns, channel, version);
                  BEGIN",
             )
             .map_err(unreadable)?;
-        Ok(Self { connection, has_blobs: true })
+        Ok(Self { connection })
     }
 
     /// Adds a row to a staged database; `field` gives a column's value.
     pub(super) fn stage(&self, table: Table, field: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<()> {
         let text = |name: &str| field(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let named = |name: &str| text(name).unwrap_or_default();
-        let (thread, namespace) = (named("thread_id"), named("checkpoint_ns"));
+        let (thread, namespace) = (field("thread_id"), field("checkpoint_ns"));
         let run = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<()> {
             self.connection
                 .prepare_cached(sql)
@@ -136,8 +169,8 @@ impl Checkpoints {
                 &[
                     &thread,
                     &namespace,
-                    &named("checkpoint_id"),
-                    &text("parent_checkpoint_id"),
+                    &field("checkpoint_id"),
+                    &field("parent_checkpoint_id"),
                     // It is JSON, whatever is said of it.
                     &"json",
                     &field("checkpoint").unwrap_or_default(),
@@ -149,8 +182,8 @@ impl Checkpoints {
                 &[
                     &thread,
                     &namespace,
-                    &named("channel"),
-                    &named("version"),
+                    &field("channel"),
+                    &field("version"),
                     &named("type"),
                     &field("blob").unwrap_or_default(),
                 ],
@@ -160,10 +193,10 @@ impl Checkpoints {
                 &[
                     &thread,
                     &namespace,
-                    &named("checkpoint_id"),
-                    &named("task_id"),
+                    &field("checkpoint_id"),
+                    &field("task_id"),
                     &named("idx").parse::<i64>().unwrap_or_default(),
-                    &named("channel"),
+                    &field("channel"),
                     &named("type"),
                     &field("blob").unwrap_or_default(),
                 ],
@@ -174,100 +207,33 @@ impl Checkpoints {
     /// Ends staging: nothing was there when no table was.
     pub(super) fn staging_done(self, tables: usize) -> Result<Self> {
         self.connection.execute_batch("COMMIT; BEGIN").map_err(unreadable)?;
-        if tables == 0 { Err(no_checkpoints()) } else { Ok(self) }
+        if tables == 0 { Err(no_checkpoints()) } else { self.indexed(true, true) }
     }
 
-    /// How many rows there are.
-    ///
-    /// # Errors
-    /// `unavailable` (`checkpoints_unreadable`) when it cannot be read.
-    pub fn rows(&self) -> Result<u64> {
-        let count = |table: &str| -> Result<u64> {
-            let sql = format!("SELECT count(*) FROM {table}");
-            let counted: i64 = self.connection.query_row(&sql, [], |row| row.get(0)).map_err(unreadable)?;
-            Ok(u64::try_from(counted).unwrap_or_default())
-        };
-        Ok(count("checkpoints")? + count("writes")? + if self.has_blobs { count("blobs")? } else { 0 })
-    }
-
-    /// The threads, in order.
-    ///
-    /// # Errors
-    /// `unavailable` (`checkpoints_unreadable`) when it cannot be read.
-    pub fn threads(&self) -> Result<Vec<String>> {
-        let mut sql = "SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes".to_owned();
-        if self.has_blobs {
-            sql += " UNION SELECT thread_id FROM blobs";
-        }
-        sql += " ORDER BY 1";
-        all(&self.connection, &sql, [], |row| text(row, 0))
-    }
-
-    /// The namespaces of a thread, in order; the graph's own, which is empty, always is the first.
-    pub(super) fn namespaces(&self, thread: &str) -> Result<Vec<String>> {
-        let mut sql = "SELECT checkpoint_ns FROM checkpoints WHERE thread_id = ?1
-            UNION SELECT checkpoint_ns FROM writes WHERE thread_id = ?1"
-            .to_owned();
-        if self.has_blobs {
-            sql += " UNION SELECT checkpoint_ns FROM blobs WHERE thread_id = ?1";
-        }
-        sql += " UNION SELECT '' ORDER BY 1";
-        all(&self.connection, &sql, [thread], |row| text(row, 0))
-    }
-
-    /// The checkpoints of a namespace with their parents, in order: their ids grow with time.
-    pub(super) fn skeleton(&self, thread: &str, namespace: &str) -> Result<Vec<(String, Option<String>)>> {
-        let sql = "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints
-            WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id";
-        all(&self.connection, sql, [thread, namespace], |row| {
-            Ok((text(row, 0)?, Some(text(row, 1)?).filter(|parent| !parent.is_empty())))
-        })
-    }
-
-    pub(super) fn checkpoint(&self, thread: &str, namespace: &str, id: &str) -> Result<Checkpoint> {
-        let sql = "SELECT type, checkpoint, metadata FROM checkpoints
-            WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?";
-        let mut found = all(&self.connection, sql, [thread, namespace, id], |row| {
+    pub(super) fn checkpoint(&self, row: &CheckpointRow) -> Result<Checkpoint> {
+        let sql = "SELECT type, checkpoint, metadata FROM main.checkpoints WHERE rowid = ?";
+        let mut found = all(&self.connection, sql, [row.place], |row| {
             Ok(Checkpoint { encoding: text(row, 0)?, bytes: bytes(row, 1)?, metadata: bytes(row, 2)? })
         })?;
         Ok(found.pop().unwrap_or_default())
     }
 
     pub(super) fn writes(&self, thread: &str, namespace: &str, id: &str) -> Result<Vec<Write>> {
-        let sql = "SELECT task_id, idx, channel, type, value FROM writes
-            WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY task_id, idx";
+        let sql =
+            "SELECT found.task, found.idx, found.again, of.channel, of.type, of.value FROM temp.found_writes found
+            JOIN main.writes of ON of.rowid = found.place
+            WHERE thread = ? AND namespace = ? AND id = ? ORDER BY task, found.idx, again";
         all(&self.connection, sql, [thread, namespace, id], |row| {
-            let value = Blob { encoding: text(row, 3)?, bytes: bytes(row, 4)? };
-            Ok(Write { task: text(row, 0)?, index: row.get(1)?, channel: text(row, 2)?, value })
+            let value = Blob { encoding: text(row, 4)?, bytes: bytes(row, 5)? };
+            let again = index::natural(row, 2)?;
+            Ok(Write { task: text(row, 0)?, index: row.get(1)?, again, channel: text(row, 3)?, value })
         })
     }
 
-    /// The blobs of a namespace: channels and versions.
-    pub(super) fn blobs(&self, thread: &str, namespace: &str) -> Result<Vec<(String, String)>> {
-        if !self.has_blobs {
-            return Ok(Vec::new());
-        }
-        let sql = "SELECT channel, version FROM blobs WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY 1, 2";
-        all(&self.connection, sql, [thread, namespace], |row| Ok((text(row, 0)?, text(row, 1)?)))
-    }
-
-    pub(super) fn blob(&self, thread: &str, namespace: &str, channel: &str, version: &str) -> Result<Option<Blob>> {
-        if !self.has_blobs {
-            return Ok(None);
-        }
-        let sql = "SELECT type, blob FROM blobs
-            WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?";
-        let mut found = all(&self.connection, sql, [thread, namespace, channel, version], |row| {
-            Ok(Blob { encoding: text(row, 0)?, bytes: bytes(row, 1)? })
-        })?;
-        Ok(found.pop())
-    }
-
-    /// Checkpoints that writes name and that are not there.
-    pub(super) fn strays(&self, thread: &str, namespace: &str) -> Result<Vec<String>> {
-        let sql = "SELECT DISTINCT checkpoint_id FROM writes WHERE thread_id = ?1 AND checkpoint_ns = ?2
-            AND checkpoint_id NOT IN (SELECT checkpoint_id FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2)
-            ORDER BY 1";
-        all(&self.connection, sql, [thread, namespace], |row| text(row, 0))
+    pub(super) fn blob(&self, row: &BlobRow) -> Result<Blob> {
+        let sql = "SELECT type, blob FROM main.blobs WHERE rowid = ?";
+        let mut found =
+            all(&self.connection, sql, [row.place], |row| Ok(Blob { encoding: text(row, 0)?, bytes: bytes(row, 1)? }))?;
+        Ok(found.pop().unwrap_or_default())
     }
 }

@@ -4,12 +4,17 @@ use crate::import::frame::flat::Call;
 use crate::import::frame::ids::{Key, key};
 use samite_model::EntryKind;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A message.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     /// Its id, or a hash of it.
     pub(super) id: String,
+    /// Whether the id is its own.
+    pub(super) has_id: bool,
+    /// A hash of it without its id: a saver gives an id to one that came without.
+    pub(super) bare: Key,
     pub(super) kind: EntryKind,
     pub(super) calls: Vec<Call>,
     /// The call that it answers, and whether as a failure.
@@ -55,10 +60,17 @@ fn message(value: &Value) -> Option<Message> {
     let calls = fields.get("tool_calls").and_then(Value::as_array).filter(|_| class == "AIMessage");
     let json = serde_json::to_vec(value).ok()?;
     let content = key(&json);
-    let id = text("id").unwrap_or_else(|| format!("hash:{}", data_encoding::HEXLOWER.encode(&content)));
+    let own = text("id");
+    let has_id = own.is_some();
+    let fields_but_id: BTreeMap<_, _> =
+        fields.as_object()?.iter().filter(|(name, value)| *name != "id" && !value.is_null()).collect();
+    let bare = key(&serde_json::to_vec(&(class, fields_but_id)).ok()?);
+    let id = own.unwrap_or_else(|| format!("hash:{}", data_encoding::HEXLOWER.encode(&content)));
     let failed = text("status").is_some_and(|status| status == "error");
     Some(Message {
         id,
+        has_id,
+        bare,
         kind,
         calls: calls.map(|calls| calls.iter().map(call).collect()).unwrap_or_default(),
         result: text("tool_call_id").filter(|_| class == "ToolMessage").map(|id| (id, failed)),
@@ -92,7 +104,11 @@ mod tests {
         assert_eq!(kinds, [message, response, message, response]);
         assert_eq!((found[0].id.as_str(), found[1].calls[0].tool.as_str(), found[3].id.as_str()), ("h1", "add", "a2"));
         assert_eq!(found[2].result, Some(("c1".to_owned(), true)));
-        assert!(found[2].id.starts_with("hash:"));
+        assert!(found[2].id.starts_with("hash:") && !found[2].has_id && found[1].has_id);
         assert_eq!(messages(&json!({ "a": 1 })).len(), 0);
+        let bare = |fields: Value| messages(&typed("ToolMessage", fields))[0].bare;
+        let without = bare(json!({ "id": null, "content": "x" }));
+        assert_eq!(without, bare(json!({ "id": "given", "content": "x" })));
+        assert_ne!(without, bare(json!({ "content": "y" })));
     }
 }

@@ -11,15 +11,18 @@ const DEPTH: usize = 100;
 /// The codes of objects: a class with its arguments.
 const OBJECTS: std::ops::RangeInclusive<i8> = 0..=5;
 
-/// The value that fills some bytes; nothing when they are no whole msgpack, or nest too deep.
-pub(super) fn decode(bytes: &[u8]) -> Option<Value> {
-    let mut reader = Reader { rest: bytes };
+/// The value that fills some bytes; nothing when they are no whole msgpack, nest too deep, or hold more than `most`
+/// values.
+pub(super) fn decode(bytes: &[u8], most: usize) -> Option<Value> {
+    let mut reader = Reader { rest: bytes, left: most };
     let value = reader.value(0)?;
     reader.rest.is_empty().then_some(value)
 }
 
 struct Reader<'a> {
     rest: &'a [u8],
+    /// How many values may still come.
+    left: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -46,6 +49,7 @@ impl<'a> Reader<'a> {
         if depth > DEPTH {
             return None;
         }
+        self.left = self.left.checked_sub(1)?;
         let [first] = self.array()?;
         Some(match first {
             0x00..=0x7f => first.into(),
@@ -117,8 +121,13 @@ impl<'a> Reader<'a> {
     fn extension(&mut self, length: usize, depth: usize) -> Option<Value> {
         let code = i8::from_be_bytes(self.array()?);
         let bytes = self.take(length)?;
-        let mut inner = Reader { rest: bytes };
+        let mut inner = Reader { rest: bytes, left: self.left };
         let value = inner.value(depth + 1).filter(|_| inner.rest.is_empty());
+        self.left = inner.left;
+        // What is no msgpack inside stands as bytes; what is too much of it does not.
+        if value.is_none() && self.left == 0 {
+            return None;
+        }
         if OBJECTS.contains(&code)
             && let Some([Value::String(module), Value::String(name), arguments, ..]) =
                 value.as_ref().and_then(Value::as_array).map(Vec::as_slice)
@@ -178,23 +187,27 @@ mod tests {
             (b"\xd5\x63\x01\x01", json!({ "$ext": 99, "$bytes": "AQE=" })),
             (b"\xc7\x06\x00\x93\xa1m\xa1n\x05", json!({ "$type": "m.n", "value": 5 })),
         ] {
-            assert_eq!(decode(bytes), Some(expected), "{bytes:?}");
+            assert_eq!(decode(bytes, 1000), Some(expected), "{bytes:?}");
         }
     }
 
     #[test]
     fn what_is_cut_or_lies_is_refused() {
         for bytes in [&b""[..], b"\xa2h", b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff\x01", b"\xc1", b"\x01\x01"] {
-            assert_eq!(decode(bytes), None, "{bytes:?}");
+            assert_eq!(decode(bytes, 1000), None, "{bytes:?}");
         }
-        assert_eq!(decode(&[0x91; 5000]), None);
-        assert!(decode(&[&[0x91; 90][..], &[0x01]].concat()).is_some());
+        assert_eq!(decode(&[0x91; 5000], 9000), None);
+        assert!(decode(&[&[0x91; 90][..], &[0x01]].concat(), 91).is_some());
+        assert!(decode(&[&[0x91; 90][..], &[0x01]].concat(), 90).is_none());
+        // An object of two words and two numbers.
+        let object = b"\xc7\x08\x00\x93\xa1m\xa1n\x92\x05\x06";
+        assert!(decode(object, 7).is_some() && decode(object, 6).is_none());
     }
 
     proptest! {
         #[test]
         fn no_bytes_are_too_much(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = decode(&bytes);
+            let _ = decode(&bytes, 1000);
         }
     }
 }

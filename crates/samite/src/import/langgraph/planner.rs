@@ -1,8 +1,8 @@
 //! From the rows of a thread to a plan. It holds hashes and numbers, no payload.
 
-use super::database::{Blob, Checkpoint, Write};
+use super::database::{Blob, BlobRow, Checkpoint, CheckpointRow, Write};
 use super::message::{Message, messages};
-use super::msgpack;
+use super::value::decode;
 use crate::import::frame::context::ContextRole;
 use crate::import::frame::flat::tool_name;
 use crate::import::frame::ids::{Key, key, printable};
@@ -11,12 +11,14 @@ use crate::import::frame::report::{Finding, FindingKind, Report, Unit, shown};
 use samite_model::EntryKind;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A checkpoint's place.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     branch: usize,
+    /// Its own row.
+    row: u64,
     /// The last row of it and its writes.
     line: u64,
     followed: bool,
@@ -43,9 +45,12 @@ struct Session {
     messages: HashMap<Key, Vec<(usize, u64, Key)>>,
     calls: Vec<Call>,
     calls_by_id: HashMap<Key, Vec<usize>>,
-    blobs: HashSet<Key>,
+    /// Blobs that were told, with their rows; of one that waits 0.
+    blobs: HashMap<Key, u64>,
+    /// What messages without an id that were written after a checkpoint are known by, where they were told from there.
+    written: HashMap<Key, Vec<DedupeId>>,
     /// Values that were read for the checkpoint that comes next.
-    waiting: Vec<(String, String, Blob)>,
+    waiting: Vec<(BlobRow, Blob)>,
 }
 
 impl Session {
@@ -66,6 +71,7 @@ impl Session {
 #[derive(Debug)]
 pub(super) struct Planner {
     thread: String,
+    number: u64,
     /// The namespace that is read.
     session: Session,
     /// Those before it.
@@ -75,22 +81,36 @@ pub(super) struct Planner {
     report: Report,
 }
 
-/// A value by its encoding; nothing when it cannot be read, and `Null` for none.
-fn decode(encoding: &str, bytes: &[u8]) -> Option<Value> {
-    match encoding {
-        // Nothing, or bytes that stand for themselves.
-        "null" | "empty" | "bytes" | "bytearray" => Some(Value::Null),
-        "json" => serde_json::from_slice(bytes).ok(),
-        "msgpack" => msgpack::decode(bytes),
-        _ => None,
-    }
+/// What the session of a thread's namespace is known by: of the first thread, second one, … that has its name.
+pub(super) fn session_key(thread: &str, number: u64, namespace: &str) -> String {
+    // No part has a space in it.
+    let first = format!("langgraph:{}", printable(thread, 200));
+    let own = if number > 1 { format!("{first} {number}") } else { first };
+    if namespace.is_empty() { own } else { format!("{own} / {}", printable(namespace, 200)) }
+}
+
+/// What a checkpoint's row is known by.
+pub(super) fn checkpoint_id(id: &str) -> DedupeId {
+    DedupeId::of_parts("row", &["checkpoint", id])
+}
+
+/// What a write's row is known by.
+pub(super) fn write_id(checkpoint: &str, write: &Write) -> DedupeId {
+    let index = write.index.to_string();
+    again(DedupeId::of_parts("row", &["write", checkpoint, &write.task, &index]), write.again)
+}
+
+/// What a row is known by that has the key of others before it.
+fn again(id: DedupeId, before: u64) -> DedupeId {
+    if before == 0 { id } else { id.derived("again", usize::try_from(before).unwrap_or(usize::MAX)) }
 }
 
 impl Planner {
-    pub(super) fn new(thread: &str) -> Self {
+    /// A plan for the first thread, second one, … that has its name.
+    pub(super) fn new(thread: &str, number: u64) -> Self {
         let report = Report { unit: Unit::Row, ..Report::default() };
         let (session, done) = (Session::default(), Vec::new());
-        Self { thread: thread.to_owned(), session, done, begun: false, line: 0, report }
+        Self { thread: thread.to_owned(), number, session, done, begun: false, line: 0, report }
     }
 
     /// How many rows there were.
@@ -112,12 +132,8 @@ impl Planner {
         if std::mem::replace(&mut self.begun, true) {
             self.done.push(before);
         }
-        let own = format!("langgraph:{}", printable(&self.thread, 200));
+        let of = |namespace: &str| session_key(&self.thread, self.number, namespace);
         // node:task|node:task
-        let of = |namespace: &str| match namespace {
-            "" => own.clone(),
-            inside => format!("{own}/{}", printable(inside, 200)),
-        };
         let parent = namespace.rsplit_once('|').map_or("", |(parent, _)| parent);
         let mut begin = Begin {
             session: self.reference(),
@@ -134,14 +150,10 @@ impl Planner {
         vec![Item::Begin(begin)]
     }
 
-    /// What a checkpoint holds; an empty object when it cannot be read.
-    pub(super) fn decode(row: &Checkpoint) -> Value {
-        decode(&row.encoding, &row.bytes).unwrap_or_else(|| json!({}))
-    }
-
     /// The channels whose values stand elsewhere, in versions that were not told yet.
-    pub(super) fn missing_blobs(&self, checkpoint: &Value) -> Vec<(String, String)> {
-        let versions = checkpoint.get("channel_versions").and_then(Value::as_object).cloned().unwrap_or_default();
+    pub(super) fn missing_blobs(&self, checkpoint: Option<&Value>) -> Vec<(String, String)> {
+        let versions = checkpoint.and_then(|checkpoint| checkpoint.get("channel_versions"));
+        let versions = versions.and_then(Value::as_object).cloned().unwrap_or_default();
         let version = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let all = versions.into_iter().map(|(channel, value)| (channel, version(value)));
         all.filter(|(channel, version)| !self.has_blob(channel, version)).collect()
@@ -149,40 +161,62 @@ impl Planner {
 
     /// Whether a blob was told.
     pub(super) fn has_blob(&self, channel: &str, version: &str) -> bool {
-        self.session.blobs.contains(&key(blob_id(channel, version).as_str().as_bytes()))
+        self.session.blobs.contains_key(&key(blob_id(channel, version).as_str().as_bytes()))
     }
 
     /// A blob of the checkpoint that comes next.
-    pub(super) fn take_blob(&mut self, channel: &str, version: &str, blob: &Blob) {
-        let id = key(blob_id(channel, version).as_str().as_bytes());
-        self.session.blobs.insert(id);
-        self.session.waiting.push((channel.to_owned(), version.to_owned(), blob.clone()));
+    pub(super) fn take_blob(&mut self, row: BlobRow, blob: Blob) {
+        self.session.blobs.insert(key(blob_id(&row.channel, &row.version).as_str().as_bytes()), 0);
+        self.session.waiting.push((row, blob));
     }
 
-    /// A blob that no checkpoint names.
-    pub(super) fn other_blob(&mut self, channel: &str, version: &str, blob: &Blob) -> Vec<Item<'static>> {
+    /// A blob that no checkpoint names, or that has the name of another.
+    pub(super) fn other_blob(&mut self, row: &BlobRow, blob: &Blob) -> Vec<Item<'static>> {
         let mut items = Vec::new();
-        self.blob(channel, version, blob, &mut items);
+        self.blob(row, blob, &mut items);
         items
     }
 
-    fn blob(&mut self, channel: &str, version: &str, blob: &Blob, items: &mut Vec<Item<'static>>) -> Option<Value> {
+    fn blob(&mut self, row: &BlobRow, blob: &Blob, items: &mut Vec<Item<'static>>) -> Option<Value> {
+        let BlobRow { channel, version, again: before, .. } = row;
         let value = decode(&blob.encoding, &blob.bytes);
         let more = [("row", json!("blob")), ("channel", json!(channel)), ("version", json!(version))];
-        self.row(blob_id(channel, version), &blob.encoding, &blob.bytes, value.is_some(), &more, &[], items);
+        let dedupe = blob_id(channel, version);
+        let id = key(dedupe.as_str().as_bytes());
+        if *before == 0 {
+            self.session.blobs.insert(id, self.line + 1);
+        }
+        let first = self.session.blobs.get(&id).copied().unwrap_or_default();
+        let same = FindingKind::SameIdOtherBytes { uuid: shown(channel), first };
+        let findings = if *before == 0 { Vec::new() } else { vec![same] };
+        self.row(again(dedupe, *before), &blob.encoding, &blob.bytes, value.is_some(), &more, &findings, items);
         value
     }
 
     /// A checkpoint, and the messages that are new in it.
     pub(super) fn checkpoint(
         &mut self,
-        id: &str,
-        parent: Option<&str>,
+        at: &CheckpointRow,
         row: &Checkpoint,
-        decoded: &Value,
+        decoded: Option<&Value>,
     ) -> Vec<Item<'static>> {
         let mut items = Vec::new();
-        let dedupe = DedupeId::of_parts("row", &["checkpoint", id]);
+        let CheckpointRow { id, parent, .. } = at;
+        let dedupe = checkpoint_id(id);
+        let more = [
+            ("row", json!("checkpoint")),
+            ("checkpoint", json!(id)),
+            ("parent", json!(parent)),
+            ("metadata", decode("json", &row.metadata).unwrap_or_default()),
+        ];
+        if let Some(first) = self.session.nodes.get_mut(&key(id.as_bytes())).filter(|_| at.again > 0) {
+            let same = FindingKind::SameIdOtherBytes { uuid: shown(id), first: first.row };
+            first.line = self.line + 1;
+            self.session.current = first.branch;
+            let dedupe = again(dedupe, at.again);
+            self.row(dedupe, &row.encoding, &row.bytes, decoded.is_some(), &more, &[same], &mut items);
+            return items;
+        }
         let mut findings = Vec::new();
         if let Some(parent) = parent {
             let reference = self.reference();
@@ -209,30 +243,25 @@ impl Planner {
             }
         }
         let mut values: Vec<(String, Value)> = Vec::new();
-        for (channel, version, blob) in std::mem::take(&mut self.session.waiting) {
-            let value = self.blob(&channel, &version, &blob, &mut items);
-            values.extend(value.map(|value| (channel, value)));
+        for (row, blob) in std::mem::take(&mut self.session.waiting) {
+            let value = self.blob(&row, &blob, &mut items);
+            values.extend(value.map(|value| (row.channel, value)));
         }
-        if let Some(inside) = decoded.get("channel_values").and_then(Value::as_object) {
+        let inside = decoded.and_then(|decoded| decoded.get("channel_values"));
+        if let Some(inside) = inside.and_then(Value::as_object) {
             values.extend(inside.iter().map(|(channel, value)| (channel.clone(), value.clone())));
         }
         // The row's own number: its messages come before it, and belong to it.
         let line = self.line + 1;
+        let mut taken = HashMap::new();
         for (channel, value) in &values {
             // What was given to the graph stands in its channels as well.
             if !channel.starts_with("__") {
-                self.told(line, channel, value, &mut items);
+                self.told(line, channel, value, parent.as_deref(), &mut taken, &mut items);
             }
         }
-        let more = [
-            ("row", json!("checkpoint")),
-            ("checkpoint", json!(id)),
-            ("parent", json!(parent)),
-            ("metadata", serde_json::from_slice(&row.metadata).unwrap_or_default()),
-        ];
-        let readable = decode(&row.encoding, &row.bytes).is_some();
-        self.row(dedupe, &row.encoding, &row.bytes, readable, &more, &findings, &mut items);
-        let node = Node { branch: self.session.current, line: self.line, followed: false };
+        self.row(dedupe, &row.encoding, &row.bytes, decoded.is_some(), &more, &findings, &mut items);
+        let node = Node { branch: self.session.current, row: self.line, line: self.line, followed: false };
         self.session.nodes.insert(key(id.as_bytes()), node);
         items
     }
@@ -251,11 +280,14 @@ impl Planner {
             None => findings.push(FindingKind::ParentMissing { parent: shown(checkpoint) }),
         }
         let value = decode(&write.value.encoding, &write.value.bytes);
-        if let Some(value) = value.as_ref().filter(|_| is_leaf && !write.channel.starts_with("__")) {
-            self.told(line, &write.channel, value, &mut items);
+        if let Some(value) = value.as_ref().filter(|_| !write.channel.starts_with("__") && write.again == 0) {
+            self.written(checkpoint, write, value, is_leaf, &mut items);
         }
-        let index = write.index.to_string();
-        let dedupe = DedupeId::of_parts("row", &["write", checkpoint, &write.task, &index]);
+        if write.again > 0 {
+            // It stands right behind the others.
+            findings.push(FindingKind::SameIdOtherBytes { uuid: shown(&write.task), first: line - write.again });
+        }
+        let dedupe = write_id(checkpoint, write);
         let more = [
             ("row", json!("write")),
             ("checkpoint", json!(checkpoint)),
@@ -268,26 +300,102 @@ impl Planner {
         items
     }
 
-    /// The messages of a value that are new on the current branch.
-    fn told(&mut self, line: u64, channel: &str, value: &Value, items: &mut Vec<Item<'static>>) {
-        for message in messages(value) {
-            let dedupe = DedupeId::of_parts("message", &[channel, &message.id]);
-            let id = key(dedupe.as_str().as_bytes());
-            let reference = self.reference();
-            let session = &mut self.session;
-            let known = session.messages.get(&id).is_some_and(|all| {
-                all.iter()
-                    .any(|(branch, line, content)| *content == message.content && session.inherits(*branch, *line))
-            });
-            if known {
+    /// The messages of a pending write: told where no checkpoint has them yet, and known again where one has.
+    fn written(
+        &mut self,
+        checkpoint: &str,
+        write: &Write,
+        value: &Value,
+        is_leaf: bool,
+        items: &mut Vec<Item<'static>>,
+    ) {
+        let (line, channel, index) = (self.line + 1, write.channel.as_str(), write.index.to_string());
+        for (at, message) in messages(value).into_iter().enumerate() {
+            if message.has_id {
+                if is_leaf {
+                    self.tell(line, channel, &message, None, items);
+                }
                 continue;
             }
-            let branch = session.current;
-            session.messages.entry(id).or_default().push((branch, line, message.content));
-            let more = [("channel".to_owned(), json!(channel))].into_iter().collect();
-            items.push(Item::Append(append(reference, branch, line, dedupe, message.json.clone(), message.kind, more)));
-            self.steps(line, &message, items);
+            // The checkpoint that takes it up gives it an id: until then it is known by where it was written.
+            let place = ["write", checkpoint, &write.task, &index, &at.to_string()];
+            let dedupe = DedupeId::of_parts("message", &[&[channel], &place[..]].concat());
+            if is_leaf {
+                if !self.has_message(channel, &message) {
+                    self.append_message(line, channel, &message, dedupe, None, items);
+                }
+            } else {
+                self.session.written.entry(bare_key(checkpoint, channel, &message)).or_default().push(dedupe);
+            }
         }
+    }
+
+    /// The messages of a channel of a checkpoint that are new on the current branch. `taken` counts how many equal ones
+    /// that were written after its parent are taken up already.
+    fn told(
+        &mut self,
+        line: u64,
+        channel: &str,
+        value: &Value,
+        parent: Option<&str>,
+        taken: &mut HashMap<Key, usize>,
+        items: &mut Vec<Item<'static>>,
+    ) {
+        for message in messages(value) {
+            let mut known_as = None;
+            if let Some(parent) = parent.filter(|_| !self.has_message(channel, &message)) {
+                let bare = bare_key(parent, channel, &message);
+                if let Some(all) = self.session.written.get(&bare) {
+                    let count = taken.entry(bare).or_default();
+                    known_as = all.get(*count).cloned();
+                    *count += 1;
+                }
+            }
+            self.tell(line, channel, &message, known_as, items);
+        }
+    }
+
+    /// Whether the current branch has a message, or inherits it.
+    fn has_message(&self, channel: &str, message: &Message) -> bool {
+        let id = key(message_id(channel, message).as_str().as_bytes());
+        self.session.messages.get(&id).is_some_and(|all| {
+            all.iter()
+                .any(|(branch, line, content)| *content == message.content && self.session.inherits(*branch, *line))
+        })
+    }
+
+    /// A message, unless the current branch has it.
+    fn tell(
+        &mut self,
+        line: u64,
+        channel: &str,
+        message: &Message,
+        known_as: Option<DedupeId>,
+        items: &mut Vec<Item<'static>>,
+    ) {
+        if self.has_message(channel, message) {
+            return;
+        }
+        let dedupe = message_id(channel, message);
+        let (id, branch) = (key(dedupe.as_str().as_bytes()), self.session.current);
+        self.session.messages.entry(id).or_default().push((branch, line, message.content));
+        self.append_message(line, channel, message, dedupe, known_as, items);
+    }
+
+    fn append_message(
+        &mut self,
+        line: u64,
+        channel: &str,
+        message: &Message,
+        dedupe: DedupeId,
+        known_as: Option<DedupeId>,
+        items: &mut Vec<Item<'static>>,
+    ) {
+        let more = [("channel".to_owned(), json!(channel))].into_iter().collect();
+        let (reference, branch) = (self.reference(), self.session.current);
+        let event = append(reference, branch, line, dedupe, message.json.clone(), message.kind, more);
+        items.push(Item::Append(Append { known_as, ..event }));
+        self.steps(line, message, items);
     }
 
     fn steps(&mut self, line: u64, message: &Message, items: &mut Vec<Item<'static>>) {
@@ -386,6 +494,16 @@ impl Planner {
     }
 }
 
+fn message_id(channel: &str, message: &Message) -> DedupeId {
+    DedupeId::of_parts("message", &[channel, &message.id])
+}
+
+/// What a message without an id is known by among those that were written after a checkpoint.
+fn bare_key(checkpoint: &str, channel: &str, message: &Message) -> Key {
+    let bare = data_encoding::HEXLOWER.encode(&message.bare);
+    key(DedupeId::of_parts("bare", &[checkpoint, channel, &bare]).as_str().as_bytes())
+}
+
 fn blob_id(channel: &str, version: &str) -> DedupeId {
     DedupeId::of_parts("row", &["blob", channel, version])
 }
@@ -406,6 +524,7 @@ fn append(
         line,
         offset: 0,
         dedupe_if_changed: dedupe.changed(&key(&payload)),
+        known_as: None,
         payload: Cow::Owned(payload),
         dedupe,
         kind,

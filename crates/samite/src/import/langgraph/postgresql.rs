@@ -3,6 +3,7 @@
 //! `psql` brings what a driver would have to: encryption, passwords and services as the person has them set up. A driver
 //! of our own would bring a runtime and some forty crates into the fabric for three tables.
 
+use super::address::without_password;
 use super::copy_text::{Start, bytes, row, start};
 use super::database::Checkpoints;
 use crate::import::frame::lines::Lines;
@@ -15,6 +16,7 @@ use std::process::{Command, Stdio};
 /// What `psql` is told to do: the rows of the three tables as a dump has them, as they are at one moment.
 const SCRIPT: &str = r"\set ON_ERROR_STOP on
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SET LOCAL bytea_output = hex;
 \echo 'COPY checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata) FROM stdin;'
 COPY (SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata FROM checkpoints) TO STDOUT;
 \echo '\\.'
@@ -26,43 +28,6 @@ COPY (SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, typ
 \echo '\\.'
 COMMIT;
 ";
-
-/// Whether a source of checkpoints is the address of a PostgreSQL server.
-pub fn is_address(source: &str) -> bool {
-    source.starts_with("postgresql://") || source.starts_with("postgres://")
-}
-
-/// An address without its password, and the password.
-fn without_password(address: &str) -> (String, Option<String>) {
-    let found = address.split_once("://").and_then(|(scheme, rest)| {
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (user, place) = rest.get(..end)?.rsplit_once('@')?;
-        let (user, password) = user.split_once(':')?;
-        let rest = rest.get(end..)?;
-        Some((format!("{scheme}://{user}@{place}{rest}"), percent_decoded(password)))
-    });
-    match found {
-        Some((address, password)) => (address, Some(password)),
-        None => (address.to_owned(), None),
-    }
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let ahead: Vec<u8> = rest.clone().take(2).collect();
-        match data_encoding::HEXLOWER_PERMISSIVE.decode(&ahead).as_deref() {
-            Ok([code]) if byte == b'%' => {
-                bytes.push(*code);
-                rest.next();
-                rest.next();
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
 
 impl Checkpoints {
     /// The database of a PostgreSQL saver, as a plain dump (`pg_dump`) has it. Its rows are staged in a private file
@@ -79,10 +44,11 @@ impl Checkpoints {
     /// transaction, and staged as a dump's.
     ///
     /// # Errors
-    /// `not_found` (`no_psql`) when there is no `psql`; `unavailable` (`checkpoints_unreadable`) with what it says when
+    /// `invalid` (`bad_address`) when the address holds a secret that is no password; `not_found` (`no_psql`) when there is
+    /// no `psql`; `unavailable` (`checkpoints_unreadable`) with what it says when
     /// it fails; as [`Checkpoints::from_dump`].
     pub fn from_server(address: &str, progress: &mut dyn FnMut(u64)) -> Result<Self> {
-        let (address, password) = without_password(address);
+        let (address, password) = without_password(address)?;
         let mut command = Command::new("psql");
         command.args(["--no-psqlrc", "--quiet", "--no-password", "--dbname"]).arg(&address);
         if let Some(password) = password {
@@ -132,12 +98,13 @@ fn stage(reader: impl BufRead, progress: &mut dyn FnMut(u64)) -> Result<Checkpoi
     let mut lines = Lines::new(reader);
     let mut tables = 0;
     let mut inside: Option<Start> = None;
+    let mut schema = None;
     while let Some(line) = lines.next_line()? {
         let number = line.number;
         if number % 64 == 0 {
             progress(line.offset);
         }
-        let Some(Start { table, columns }) = &inside else {
+        let Some(Start { table, schema: of, columns }) = &inside else {
             if line.bytes.starts_with(b"COPY ") {
                 inside = start(&String::from_utf8_lossy(line.bytes));
                 tables += usize::from(inside.as_ref().is_some_and(|start| start.table.is_some()));
@@ -154,10 +121,21 @@ fn stage(reader: impl BufRead, progress: &mut dyn FnMut(u64)) -> Result<Checkpoi
             return Err(Error::invalid("bad_dump", format!("line {number} of the dump is no whole row of its table"))
                 .hint("the dump was cut or changed: make it again with pg_dump"));
         }
+        // Their threads may have the same names, and are not the same.
+        if *schema.get_or_insert_with(|| of.clone()) != *of {
+            return Err(Error::invalid("bad_dump", format!("line {number} of the dump is of a second schema, {of}"))
+                .hint("make a dump of each of them (pg_dump --schema NAME) and import one after the other"));
+        }
+        let stored = |name: &str| fields.get(columns.iter().position(|column| column == name)?)?.as_deref();
+        let blob = stored("blob").map(|value| {
+            bytes(value).ok_or_else(|| {
+                Error::invalid("bad_dump", format!("line {number} of the dump has a blob that is no bytea"))
+                    .hint("make the dump again with pg_dump, in the plain form")
+            })
+        });
+        let blob = blob.transpose()?;
         let field = |name: &str| -> Option<Vec<u8>> {
-            let at = columns.iter().position(|column| column == name)?;
-            let value = fields.get(at)?.as_ref()?;
-            if name == "blob" { bytes(value) } else { Some(value.to_vec()) }
+            if name == "blob" { blob.clone() } else { stored(name).map(<[u8]>::to_vec) }
         };
         staged.stage(*table, &field)?;
     }
@@ -173,18 +151,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_no_argument() {
-        for (address, without, password) in [
-            ("postgresql://a@h/d", "postgresql://a@h/d", None),
-            ("postgresql://a:p%40x%@h:1/d?x=y@z", "postgresql://a@h:1/d?x=y@z", Some("p@x%")),
-            ("postgres:///d", "postgres:///d", None),
-        ] {
-            assert_eq!(without_password(address), (without.to_owned(), password.map(str::to_owned)), "{address}");
-        }
-        assert!(is_address("postgres://h/d") && !is_address("checkpoints.db"));
-    }
-
-    #[test]
     fn a_dump_that_was_cut_is_refused() {
         let code = |text: &str| stage(text.as_bytes(), &mut |_| {}).map(|_| ()).unwrap_err().code();
         let head = "COPY public.checkpoints (thread_id, checkpoint_ns) FROM stdin;\n";
@@ -193,5 +159,31 @@ mod tests {
             assert_eq!(code(&format!("{head}{rest}")), "bad_dump", "{rest:?}");
         }
         assert!(stage(format!("{head}t\t\n\\.\n").as_bytes(), &mut |_| {}).is_ok());
+    }
+
+    #[test]
+    fn a_dump_of_two_schemas_is_refused_where_both_have_rows() {
+        let of = |schema: &str, row: &str| {
+            format!("COPY {schema}.checkpoints (thread_id, checkpoint_ns) FROM stdin;\n{row}\\.\n")
+        };
+        let refused = |text: String| stage(text.as_bytes(), &mut |_| {}).map(|_| ()).err().map(|error| error.code());
+        assert_eq!(refused(of("public", "t\t\n") + &of("other", "t\t\n")), Some("bad_dump"));
+        assert_eq!(refused(of("public", "t\t\n") + &of("public", "t\t\n") + &of("other", "")), None);
+    }
+
+    #[test]
+    fn blobs_are_read_as_the_server_wrote_them() {
+        let head = "COPY checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob) FROM stdin;\n";
+        let read = |blob: &str| -> Result<Vec<u8>> {
+            let staged = stage(format!("{head}t\t\tc\tv\tmsgpack\t{blob}\n\\.\n").as_bytes(), &mut |_| {})?;
+            let row = staged.blobs("t", "").unwrap().pop().unwrap();
+            Ok(staged.blob(&row).unwrap().bytes)
+        };
+        assert_eq!(read(r"\\x91a568656c6c6f").unwrap(), b"\x91\xa5hello");
+        assert_eq!(read(r"\\221\\245hello").unwrap(), b"\x91\xa5hello");
+        assert_eq!(read(r"\N").unwrap(), b"");
+        for wrong in [r"\\xzz", r"\\9", r"a\\"] {
+            assert_eq!(read(wrong).unwrap_err().code(), "bad_dump", "{wrong}");
+        }
     }
 }

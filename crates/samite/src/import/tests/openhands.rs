@@ -100,7 +100,7 @@ fn older_events_and_exported_lists_are_read() {
     let text = format!("[{}]", all.join(", "));
     let format = identify(Path::new("t/one.json"), &mut Elements::new(text.as_bytes())).unwrap().unwrap();
     let plan = plan(format, &mut Elements::new(text.as_bytes()));
-    assert_eq!((plan.key.as_str(), plan.counts()), ("openhands:one", (8, 1, 1)));
+    assert_eq!((plan.key.as_str(), plan.counts()), ("openhands:t/one.json", (8, 1, 1)));
     assert_eq!(plan.codes(), [(7, "repeated"), (8, "result_repeated"), (10, "in_doubt")]);
     assert_eq!(plan.ended, [(4, "event-2".to_owned(), false), (6, "event-4".to_owned(), true)]);
 }
@@ -112,4 +112,45 @@ fn conversations_are_found_by_their_events() {
     for path in ["a/c1/base_state.json", "a/c1/events/.eventlog.lock", "a/c1/events/x.json", "12.json"] {
         assert_eq!(folder_of(Path::new(path)), None, "{path}");
     }
+}
+
+#[test]
+fn a_conversation_without_a_state_is_known_by_its_path() {
+    let id = |path: &str| {
+        let event = "[{\"source\":\"user\",\"kind\":\"MessageEvent\",\"id\":\"a\"}]";
+        let format = identify(Path::new(path), &mut Elements::new(event.as_bytes())).unwrap().unwrap();
+        crate::import::frame::flat::Format::begin(&format).key
+    };
+    let paths = ["/r/a/trajectory.json", "/r/b/trajectory.json", "/r/runs/eval.v1", "/r/runs/eval.v2", "/r/runs/eval"];
+    let mut ids: Vec<_> = paths.map(id).to_vec();
+    assert_eq!(ids[0], "openhands:r/a/trajectory.json");
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), paths.len());
+}
+
+#[test]
+fn what_is_no_file_among_the_events_is_named_and_not_read() {
+    let folder = copy(&[1, 2, 3, 4], &[]);
+    let at = |name: &str| folder.path().join("c/events").join(name);
+    let (secret, state) = (folder.path().join("secret"), folder.path().join("c/base_state.json"));
+    let words = "{\"source\":\"user\",\"kind\":\"MessageEvent\",\"id\":\"stolen\"}";
+    files::write_atomic(&secret, words.as_bytes(), 0o600).unwrap();
+    files::remove(&state).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(at("event-00001-x.json")).status().unwrap().success());
+    std::os::unix::fs::symlink(&secret, at("event-00002-x.json")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", at("event-00003-x.json")).unwrap();
+    files::create_private_dir(&at("event-00004-x.json")).unwrap();
+    std::os::unix::fs::symlink(&secret, &state).unwrap();
+    let plan = planned(&folder.path().join("c"));
+    let named: Vec<_> =
+        plan.codes().into_iter().filter(|(_, code)| *code == "not_a_file").map(|(line, _)| line).collect();
+    assert_eq!(named, [1, 3, 4, 5, 6]);
+    // They are the fifth part of fifteen records: the other events count.
+    assert_eq!((plan.entries.len(), plan.counts().2 >= 5), (9, true));
+    assert!(plan.entries.iter().all(|entry| entry.line == 2 || entry.line > 6));
+    let events = folder.path().join("d");
+    files::create_private_dir(&events).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("c/events"), events.join("events")).unwrap();
+    assert_eq!(EventFiles::open(&events).unwrap_err().code(), "wrong_file_type");
 }

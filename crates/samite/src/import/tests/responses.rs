@@ -6,9 +6,10 @@ use samite_model::EntryKind;
 use std::path::Path;
 
 const PATH: &str = "/x/exports/july/chat.jsonl";
+const DOCUMENT: &str = "/x/exports/july/chat.json";
 
 fn lines(text: &[u8]) -> Plan {
-    assert!(is_lines(text).unwrap());
+    assert!(is_lines(Path::new(PATH), text).unwrap());
     lines_of(identify(Path::new(PATH), &mut Lines::new(text)).unwrap().unwrap(), text)
 }
 
@@ -39,7 +40,7 @@ fn items_become_messages_and_steps_and_what_they_hold_is_attached() {
     ]
     .join("\n");
     let plan = lines(text.as_bytes());
-    assert_eq!((plan.key.as_str(), plan.counts()), ("responses:exports/july/chat", (14, 0, 0)));
+    assert_eq!((plan.key.as_str(), plan.counts()), ("responses:exports/july/chat.jsonl", (14, 0, 0)));
     assert_eq!(plan.codes(), [(12, "in_doubt"), (13, "attachment_unreadable")]);
     let ended: Vec<_> = plan.ended.iter().map(|(line, id, failed)| (*line, id.as_str(), *failed)).collect();
     assert_eq!(ended, [(4, "c1", false), (6, "c2", true), (7, "mcp_1", false), (8, "mcp_2", true)]);
@@ -96,15 +97,21 @@ fn a_response_is_a_document_whose_lists_hold_items() {
             .to_owned()
             + " {\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"},\n"
             + " {\"type\":\"function_call_output\",\"id\":\"fo_1\",\"call_id\":\"c1\",\"output\":\"x\"}\n ],\n \"usage\": {\"total_tokens\": 3}\n}";
-    assert!(!is_lines(text.as_bytes()).unwrap());
+    assert!(!is_lines(Path::new(DOCUMENT), text.as_bytes()).unwrap());
     let plan = document(text.as_bytes());
     assert_eq!((plan.key.as_str(), plan.counts(), plan.codes()), ("responses:resp_1", (7, 0, 0), vec![]));
     assert_eq!((plan.context(0), plan.ended.len()), (vec![4, 5, 6], 1));
     assert_cuts::<Responses>(text.as_bytes(), 150, document);
     let list = "{\"object\":\"list\",\"data\":[{\"type\":\"message\",\"id\":\"m\",\"role\":\"user\",\"content\":[]}]}";
-    assert_eq!((is_lines(list.as_bytes()).unwrap(), document(list.as_bytes()).counts()), (false, (2, 0, 0)));
+    assert_eq!(
+        (is_lines(Path::new(DOCUMENT), list.as_bytes()).unwrap(), document(list.as_bytes()).counts()),
+        (false, (2, 0, 0))
+    );
     let bare = "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]";
-    assert_eq!((is_lines(bare.as_bytes()).unwrap(), document(bare.as_bytes()).context(0)), (false, vec![1, 2]));
+    assert_eq!(
+        (is_lines(Path::new(DOCUMENT), bare.as_bytes()).unwrap(), document(bare.as_bytes()).context(0)),
+        (false, vec![1, 2])
+    );
 }
 
 #[test]
@@ -144,11 +151,50 @@ fn an_item_that_is_told_again_is_no_second_step() {
 #[test]
 fn what_holds_no_item_is_refused() {
     for text in ["{}", "{\"a\":[]}", "[1,2]", "words", "{\"name\":\"x\"}\n{\"name\":\"y\"}\n"] {
-        let found = if is_lines(text.as_bytes()).unwrap() {
+        let found = if is_lines(Path::new(DOCUMENT), text.as_bytes()).unwrap() {
             identify(Path::new(PATH), &mut Lines::new(text.as_bytes())).unwrap()
         } else {
             identify(Path::new(PATH), &mut Elements::new(text.as_bytes())).unwrap()
         };
         assert!(found.is_none(), "{text}");
+    }
+}
+
+const RESPONSE: &str = "{\"id\":\"r1\",\"object\":\"response\",\"conversation\":{\"id\":\"v\"},\"output\":[]}\n";
+
+#[test]
+fn a_log_keeps_its_session_while_it_grows() {
+    let one = RESPONSE.replace("\"conversation\":{\"id\":\"v\"},", "");
+    let two = one.clone() + &one.replace("r1", "r2");
+    // What the first record does not say may come with any that is added.
+    let three = two.clone() + RESPONSE;
+    for text in [&one, &two, &three] {
+        assert_eq!(lines(text.as_bytes()).key, "responses:exports/july/chat.jsonl", "{text}");
+    }
+    assert_eq!(lines((RESPONSE.to_owned() + &one).as_bytes()).key, "responses:v");
+    // By its name, one line may be a document; two are none.
+    assert!(!is_lines(Path::new(DOCUMENT), one.as_bytes()).unwrap());
+    assert!(is_lines(Path::new(DOCUMENT), two.as_bytes()).unwrap());
+}
+
+#[test]
+fn a_torn_first_line_does_not_hide_the_others() {
+    let item = "{\"type\":\"message\",\"role\":\"user\",\"content\":\"a, b\"}\n";
+    for torn in ["{\"type\":\"message\",\"ro", "ser\",\"content\":\"a\"}", "[1]", "{\"type\":\"message\","] {
+        let plan = lines(format!("{torn}\n{item}{item}").as_bytes());
+        assert_eq!((plan.counts().0, plan.counts().2, plan.codes()[0].0), (2, 1, 1), "{torn}");
+    }
+    // Documents have objects on lines of their own as well.
+    let object = "{\"role\":\"user\",\"content\":\"a\"}";
+    let response = "\"object\":\"response\"";
+    for text in [
+        format!("[\n{object}\n]"),
+        format!("[{object},\n{object}\n]"),
+        format!("[\n{object}\n,{object}\n]"),
+        format!("{{\"id\":\"r\",{response},\n\"output\":[\n{object},\n\n{object}\n]}}"),
+        format!("{{\"id\":\"r\",{response},\"error\":\n{{\"a\":1}}\n,\"output\":[{object}]\n}}"),
+    ] {
+        assert!(!is_lines(Path::new(PATH), text.as_bytes()).unwrap(), "{text}");
+        document(text.as_bytes());
     }
 }

@@ -78,7 +78,7 @@ fn a_history_before_its_trajectory_makes_the_same_steps() {
 #[test]
 fn it_is_known_by_the_end_of_its_path_and_what_is_none_is_refused() {
     let text = format!("{{\"environment\":\"e\",\"history\":[{}]}}", history("system", "", ""));
-    assert_eq!(planned(text.as_bytes()).key, "swe-agent:run/i/i");
+    assert_eq!(planned(text.as_bytes()).key, "swe-agent:run/i/i.traj");
     for text in ["", "{}", "{\"history\":[]}", "{\"info\":{\"role\":\"x\"}}", "words"] {
         assert!(identify(Path::new("x.traj"), text.as_bytes()).unwrap().is_none(), "{text}");
     }
