@@ -20,7 +20,8 @@ use std::path::PathBuf;
     after_help = "`samite tour` shows the main job in a scratch directory; `--help` tells more than `-h`.",
     after_long_help = "\
 IDs may be shortened to any unique beginning. SESSION@SEQ is a position of the session's current branch, \
-SESSION:BRANCH another branch, SESSION:BRANCH@SEQ a position there.
+SESSION:BRANCH another branch, SESSION:BRANCH@SEQ a position there. For SESSION, . is the one whose workspace is \
+this directory, or that worked here last.
 
 Exit status: 0 done, 1 internal, 2 invalid, 3 not found, 4 conflict, 5 fenced, 6 denied, 7 unavailable, 8 corrupt, \
 9 not run, because another step may have done it (`step run --help`).

@@ -5,8 +5,7 @@ use samite_host::files::io_error;
 use samite_model::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write, stderr, stdin};
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Whether there is a person to ask: one who sees standard error and types into standard input.
 pub(crate) fn can_ask() -> bool {
@@ -70,11 +69,12 @@ pub(crate) fn file_or_input(what: &str, path: &Path, limit: u64) -> Result<Vec<u
     bounded(what, OpenOptions::new().read(true).open(path).map_err(failed)?, limit, failed)
 }
 
-/// Standard input, however long, in a file without a name that goes with its handle, and a path to it.
+/// Standard input, however long, in a file without a name, which goes with its handle. It has no path: what the operating
+/// system shows as one, such as `/tmp/#7 (deleted)`, leads nowhere.
 ///
 /// # Errors
 /// `invalid` (`no_input`) when it is a terminal; `unavailable` when it cannot be read, or kept.
-pub(crate) fn spooled_input(what: &str) -> Result<(PathBuf, File)> {
+pub(crate) fn spooled_input(what: &str) -> Result<File> {
     if stdin().is_terminal() {
         return Err(Error::invalid("no_input", format!("{what} is missing")).hint("pipe it in, or name a file"));
     }
@@ -83,8 +83,7 @@ pub(crate) fn spooled_input(what: &str) -> Result<(PathBuf, File)> {
     io::copy(&mut stdin().lock(), &mut file).and_then(|_| file.flush()).map_err(|error| {
         Error::unavailable("input_failed", format!("cannot keep standard input: {error}")).because(error)
     })?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    Ok((path, file))
+    Ok(file)
 }
 
 /// A passphrase: the first line of a file, of `SAMITE_PASSPHRASE`, or of standard input.

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
     let Arguments { global, command } = match parse() {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&without_hidden(with_place(error))),
+        Err(error) => return usage(&without_hidden(with_here(with_place(error)))),
     };
     let surface = Surface::new(global);
     match futures_lite::future::block_on(command.run(&surface)) {
@@ -101,6 +101,26 @@ fn with_place(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// How to name the session that somebody means who stands in its workspace.
+const HERE: &str = "'.' is the session whose workspace is this directory";
+
+/// Whether nothing but a session was missing for the arguments to be understood, or that too.
+fn lacks_session(error: &clap::Error) -> bool {
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(names)) => names.as_slice(),
+        _ => return false,
+    };
+    error.kind() == Usage::MissingRequiredArgument && missing.iter().any(|name| name == "<SESSION>")
+}
+
+/// Says how to name the session that works here.
+fn with_here(mut error: clap::Error) -> clap::Error {
+    if lacks_session(&error) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![HERE.into()]));
+    }
+    error
+}
+
 /// Help and version are answers; anything else about the arguments is an `invalid` error.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), Usage::DisplayHelp | Usage::DisplayVersion);
@@ -114,6 +134,9 @@ fn usage(error: &clap::Error) -> ExitCode {
         let mut failure = Error::invalid("usage", message);
         if let Some(place) = unknown_command(error).and_then(place_of) {
             failure = failure.hint(format!("`samite {place}` is meant, perhaps"));
+        }
+        if lacks_session(error) {
+            failure = failure.hint(HERE);
         }
         let failure = failure.hint("`--help` shows what can be written");
         Printer::new(true).failure(&failure);

@@ -242,6 +242,19 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
+/// Removes a directory that is empty, and says whether it did; one that is not, or does not exist, is no error. When this
+/// returns, its absence is durable.
+///
+/// # Errors
+/// `denied` or `unavailable`, naming the path.
+pub fn remove_empty_dir(path: &Path) -> Result<bool> {
+    match std::fs::remove_dir(path) {
+        Ok(()) => sync_dir(path.parent().unwrap_or(Path::new("."))).map(|()| true),
+        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => Ok(false),
+        Err(source) => Err(io_error("remove", path, source)),
+    }
+}
+
 /// Gives a file another name in the same file system. When this returns, both directories are durable.
 ///
 /// # Errors

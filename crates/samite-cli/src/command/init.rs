@@ -1,12 +1,14 @@
 //! `samite init`.
 
+mod record;
+
 use super::hook::{harness, policy_file};
 use crate::input::{asked, can_ask};
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface, here, program};
 use clap::Args;
 use samite::hook::policy::DEFAULT;
-use samite::hook::setup::{Wanted, diff, install, quoted, uninstall};
+use samite::hook::setup::{BEGUN, Wanted, diff, install, quoted, uninstall};
 use samite::hook::{Harness, Policy};
 use samite_host::files;
 use samite_model::{Error, Result};
@@ -21,7 +23,8 @@ const LONGER: u64 = 10;
 ///
 /// The change is shown first, and made once you agree. Only samite's own hooks are added, at the end of those that are
 /// there; everything else in the file stays as it is, byte for byte. A file with comments or mistakes in it is left alone.
-/// Calling again changes nothing, unless this program moved. `--undo` takes away exactly what was added.
+/// Calling again changes nothing, unless this program moved. `--undo` takes away exactly what was added,
+/// and the file with it when it was made for that and nothing else stands in it.
 ///
 /// Without `--project`, the hooks hold for all of your sessions with that agent. With it, they are written for the project
 /// that you are in: to .claude/settings.local.json, .codex/hooks.json or .gemini/settings.json at its root. What the agent's
@@ -66,6 +69,8 @@ struct Initialised {
     dry_run: bool,
     /// Whether it is, or with `dry_run` would be, another than before.
     changed: bool,
+    /// Whether the file is, or with `dry_run` would be, gone: it was made for the hooks, and nothing else is in it.
+    removed: bool,
     /// What is other, line by line.
     diff: String,
     /// The file that says what tools can do.
@@ -79,6 +84,9 @@ struct Initialised {
 impl Answer for Initialised {
     fn show(&self, page: &mut Page) {
         let (path, harness) = (&self.path, self.harness);
+        if self.removed && !self.dry_run {
+            page.line(format!("{path} was made for the hooks alone, and is gone"));
+        }
         match (self.changed, self.undo, self.dry_run) {
             (false, false, _) => page.line(format!("{path} has the hooks already")),
             (false, true, _) => page.line(format!("{path} has none of samite's hooks")),
@@ -106,8 +114,13 @@ impl Init {
             (true, Some(text)) => uninstall(text, self.harness),
             (false, _) => install(text, &self.wanted(surface)?),
         };
-        let after = changed.map_err(|error| error.context(shown.clone()))?;
-        let is_other = after != text;
+        let mut after = changed.map_err(|error| error.context(shown.clone()))?;
+        let made = self.made(&path, before.as_deref(), &after)?;
+        if let Some(made) = &made {
+            after = made.before.clone().unwrap_or_default();
+        }
+        let removes = made.as_ref().is_some_and(|made| made.before.is_none());
+        let is_other = after != text || removes;
         let shown_diff = diff(text, &after, &shown);
         if is_other {
             self.agree(surface, &shown, &shown_diff)?;
@@ -115,8 +128,14 @@ impl Init {
         let policy = policy_file()?;
         let mut policy_made = false;
         if !self.dry_run {
-            if is_other {
+            if removes {
+                remove(&path, before.as_deref(), made.is_some_and(|made| made.directory))?;
+            } else if is_other {
+                self.note(&path, before.as_deref())?;
                 write(&path, before.as_deref(), &after)?;
+            }
+            if self.undo {
+                record::forget(&path)?;
             }
             if !self.undo {
                 policy_made = make_policy(&policy)?;
@@ -130,6 +149,7 @@ impl Init {
             undo: self.undo,
             dry_run: self.dry_run,
             changed: is_other,
+            removed: removes,
             diff: shown_diff,
             policy: policy.display().to_string(),
             policy_made,
@@ -137,6 +157,30 @@ impl Init {
                 .then_some("Codex asks once whether it may run hooks that are new; `/hooks` there shows them"),
         })?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What was noted when the settings file was made, where taking the hooks away left nothing but that.
+    fn made(&self, path: &Path, before: Option<&str>, after: &str) -> Result<Option<record::Made>> {
+        // A link is somebody's, and so is what it leads to.
+        if !self.undo || before.is_none() || after != BEGUN || path.is_symlink() {
+            return Ok(None);
+        }
+        record::of(path)
+    }
+
+    /// Notes that there is nothing yet where hooks are about to be written, or forgets that there was nothing once.
+    fn note(&self, path: &Path, before: Option<&str>) -> Result<()> {
+        if self.undo {
+            return Ok(());
+        }
+        let text = before.unwrap_or_default();
+        if text.trim().is_empty() {
+            record::note(path, before)
+        } else if uninstall(text, self.harness)? == text {
+            record::forget(path)
+        } else {
+            Ok(())
+        }
     }
 
     /// Shows the change, and asks.
@@ -234,12 +278,27 @@ fn read(path: &Path) -> Result<Option<String>> {
     })
 }
 
-/// Replaces a settings file that is still as it was read; through a link, the file that it leads to. Its mode stays.
-fn write(path: &Path, before: Option<&str>, after: &str) -> Result<()> {
+fn check_unchanged(path: &Path, before: Option<&str>) -> Result<()> {
     if read(path)?.as_deref() != before {
         return Err(Error::conflict("settings_changed", format!("{} changed just now", path.display()))
             .hint("nothing was touched; call again"));
     }
+    Ok(())
+}
+
+/// Removes a settings file that is still as it was read, and its directory, if that was made too and is empty.
+fn remove(path: &Path, before: Option<&str>, directory: bool) -> Result<()> {
+    check_unchanged(path, before)?;
+    files::remove(path)?;
+    match path.parent().filter(|_| directory) {
+        Some(directory) => files::remove_empty_dir(directory).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Replaces a settings file that is still as it was read; through a link, the file that it leads to. Its mode stays.
+fn write(path: &Path, before: Option<&str>, after: &str) -> Result<()> {
+    check_unchanged(path, before)?;
     if before.is_none() {
         if let Some(directory) = path.parent() {
             files::create_private_dir(directory)?;

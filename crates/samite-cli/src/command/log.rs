@@ -12,7 +12,8 @@ use std::process::ExitCode;
 /// For the sessions of CLI agents above all: what was asked and answered, each call with what it could do and how it ended,
 /// which files changed, and where other lines go on. Each SEQ is a position for `rewind` and `fork`: `samite rewind @40` goes
 /// back to 40 in the session that worked here last. ● marks those that have files of their own; at any other, the files are
-/// those of the ● before it. `read` shows the entries themselves, whole.
+/// those of the ● before it. ○ marks those whose files are gone: thinned out, or left behind too long ago. Of a session that
+/// was imported, what its records say is shown, with their times. `read` shows the entries themselves, whole.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

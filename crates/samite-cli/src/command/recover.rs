@@ -21,12 +21,17 @@ use std::process::ExitCode;
 /// (progress.md, plan.md, journal.md). Where the log has those otherwise, both sides are listed, and which decides
 /// (`session set --authority`): the log's stand, or the directory's are taken up by a checkpoint. It works when the
 /// workspace is gone.
+///
+/// Exit status: 0 when it was looked at and what can be settled is settled, also where that leaves something to decide or to
+/// wait for. Whether the session is ready to resume is the field `clear` of `--json`. Otherwise as for every command: 3 where
+/// there is no such session, 4 while another writer is at work, 7 where trying again may help.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   samite recover 3f2a
   samite recover 3f2a --plan
-  samite recover 3f2a --json | jq '{seq, clear}'")]
+  samite recover 3f2a --json | jq '{seq, clear}'
+  samite recover . --json | jq -e .clear && go-on")]
 pub(crate) struct Recover {
     /// The session: SESSION or SESSION:BRANCH
     session: Reference,

@@ -2,7 +2,7 @@
 
 use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
-use crate::shape::{BranchCheckpointsShape, BranchShape, CheckpointsShape, ErrorShape, PositionShape, SessionShape};
+use crate::shape::{BranchCheckpointsShape, BranchShape, CheckpointsShape, ClosedAtShape, ErrorShape, SessionShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
@@ -80,8 +80,8 @@ struct Branch {
     entries: u64,
     log_bytes: u64,
     tree_bytes: u64,
-    /// The receipt of its workspace, while that is closed.
-    closed: Option<PositionShape>,
+    /// The receipt of its workspace, while nothing was recorded there since it was closed.
+    closed: Option<ClosedAtShape>,
     #[serde(flatten)]
     checkpoints: BranchCheckpointsShape,
 }
@@ -98,7 +98,7 @@ impl Session {
                     entries: branch.entries,
                     log_bytes: branch.log_bytes,
                     tree_bytes: branch.tree_bytes,
-                    closed: branch.closed.as_ref().map(|receipt| receipt.position.into()),
+                    closed: branch.closed.as_ref().map(ClosedAtShape::new),
                     checkpoints: branch.checkpoints.as_ref().map(BranchCheckpointsShape::new).unwrap_or_default(),
                 })
                 .collect(),
@@ -121,14 +121,8 @@ impl Answer for Held {
         for why in &self.unreadable {
             page.styled(Style::Care, format!("unreadable: {}", why.message));
         }
-        let open: u64 = self.branches().map(|(_, branch)| branch.shape.open_steps).sum();
-        if open > 0 {
-            page.styled(Style::Care, format!("{} without an outcome: `samite recover SESSION`", count(open, "step")));
-        }
-        let closed = self.branches().filter(|(_, branch)| branch.closed.is_some()).count() as u64;
-        if closed > 0 {
-            page.line(format!("{} closed, with everything in it durable", count(closed, "workspace")));
-        }
+        self.show_open(page);
+        self.show_closed(page);
         self.show_checkpoints(page);
         let aside: Vec<_> =
             self.branches().filter(|(_, branch)| !branch.shape.current && !branch.shape.deleted).collect();
@@ -162,6 +156,37 @@ impl Answer for Held {
 }
 
 impl Held {
+    /// The branches with steps that have no outcome, as they are written on the command line.
+    fn show_open(&self, page: &mut Page) {
+        let with: Vec<_> = self.branches().filter(|(_, branch)| branch.shape.open_steps > 0).collect();
+        let open: u64 = with.iter().map(|(_, branch)| branch.shape.open_steps).sum();
+        if open == 0 {
+            return;
+        }
+        let named = some(&with, |(session, branch)| reference(session, branch));
+        page.styled(Style::Care, format!("{} without an outcome, in {named}", count(open, "step")));
+        if let Some((session, branch)) = with.first() {
+            let reference = reference(session, branch);
+            page.styled(Style::Dim, format!("`samite recover {reference}` says what is to do there"));
+        }
+    }
+
+    /// The workspaces that were closed. What was written there since then is in no tree, and nobody looked.
+    fn show_closed(&self, page: &mut Page) {
+        let with: Vec<_> =
+            self.branches().filter_map(|(session, branch)| Some((session, branch, branch.closed.as_ref()?))).collect();
+        if with.is_empty() {
+            return;
+        }
+        let named =
+            some(&with, |(session, branch, closed)| format!("{} ({})", reference(session, branch), closed.when()));
+        page.line(format!("{} closed: {named}", count(with.len() as u64, "workspace")));
+        page.styled(
+            Style::Dim,
+            "all in it was durable then; `samite workspace status SESSION` shows what changed since",
+        );
+    }
+
     /// What checkpoints cost, session by session, and what was at risk between them.
     fn show_checkpoints(&self, page: &mut Page) {
         let mut table = Table::new(&[
@@ -202,6 +227,24 @@ impl Held {
     fn branches(&self) -> impl Iterator<Item = (&SessionShape, &Branch)> {
         self.sessions.iter().flat_map(|session| session.branches.iter().map(|branch| (&session.shape, branch)))
     }
+}
+
+/// So many of a kind are named.
+const NAMED: usize = 3;
+
+/// A few by name, and how many more there are.
+fn some<T>(all: &[T], name: impl Fn(&T) -> String) -> String {
+    let mut named: Vec<String> = all.iter().take(NAMED).map(name).collect();
+    if all.len() > NAMED {
+        named.push(format!("and {} more", all.len() - NAMED));
+    }
+    named.join(", ")
+}
+
+/// A branch as a person writes it: the session alone where it is current.
+fn reference(session: &SessionShape, branch: &Branch) -> String {
+    let session = short_id(session.id());
+    if branch.shape.current { session } else { format!("{session}:{}", branch.shape.short()) }
 }
 
 impl Status {

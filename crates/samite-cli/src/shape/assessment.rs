@@ -187,6 +187,23 @@ impl SettlementShape {
         self.decided
     }
 
+    /// What was done, for the caller of a step, which is another than the one that was cut off unless their keys are the same;
+    /// none where nothing was.
+    pub(crate) fn note(&self, key: &str) -> Option<String> {
+        if !self.decided {
+            return None;
+        }
+        let did = match self.decision {
+            Decision::Completed if self.key == key => "it was looked at, and it had happened; it was not run again",
+            Decision::Completed => "it was looked at, and it had happened",
+            _ if self.put_back.is_empty() && self.key == key => "it was run again",
+            _ if self.put_back.is_empty() => "it may run again under its own key",
+            _ if self.key == key => "its paths were put back, and it was run again",
+            _ => "its paths were put back, and it may run again under its own key",
+        };
+        Some(format!("step {} had been cut off: {did}", self.key))
+    }
+
     /// Puts what was done on a page.
     pub(crate) fn show(&self, page: &mut Page) {
         let did = match self.decision {

@@ -1,9 +1,9 @@
 //! A closed workspace, or what keeps it from being closed, as an answer.
 
-use super::{TreeShape, show_paths};
-use crate::printer::words::{bytes, count, rfc3339};
+use super::{PositionShape, TreeShape, show_paths};
+use crate::printer::words::{bytes, count, rfc3339, time};
 use crate::printer::{Answer, Page, Style};
-use samite::workspace::Closed;
+use samite::workspace::{Closed, Receipt};
 use samite_model::closing::{Finding, What};
 use serde::Serialize;
 
@@ -29,6 +29,33 @@ pub(crate) struct ClosedShape {
     unsaved_bytes: u64,
     refusals: Vec<FindingShape>,
     notes: Vec<FindingShape>,
+}
+
+/// When a workspace was closed, and where that is recorded.
+#[derive(Debug, Serialize)]
+pub(crate) struct ClosedAtShape {
+    #[serde(flatten)]
+    position: PositionShape,
+    time: String,
+    #[serde(skip)]
+    when: i64,
+}
+
+impl ClosedAtShape {
+    /// The shape of a receipt.
+    pub(crate) fn new(receipt: &Receipt) -> Self {
+        Self { position: receipt.position.into(), time: rfc3339(receipt.time), when: receipt.time }
+    }
+
+    /// When, for a person.
+    pub(crate) fn when(&self) -> String {
+        time(self.when)
+    }
+
+    /// It in words: a receipt says what was, and not what is.
+    pub(crate) fn words(&self) -> String {
+        format!("{}, seq {}; all in it was durable then", self.when(), self.position.seq)
+    }
 }
 
 /// The entry that says that everything was durable.
@@ -177,6 +204,7 @@ impl Answer for ClosedShape {
         show_all(page, &self.notes);
         if self.safe {
             page.styled(Style::Good, format!("safe to delete: {}", self.directory));
+            page.styled(Style::Care, "what is written there after this is in no tree: stop what writes there first");
             return;
         }
         page.gap();

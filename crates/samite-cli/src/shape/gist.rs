@@ -6,7 +6,7 @@ use serde_json::Value;
 const LONGEST: usize = 200;
 
 /// The fields that say most, the first that is there counting.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 24] = [
     "command",
     "cmd",
     "argv",
@@ -20,6 +20,17 @@ const FIELDS: [&str; 13] = [
     "prompt",
     "description",
     "name",
+    "action",
+    "code",
+    "script",
+    "file_name",
+    "filename",
+    "dir_path",
+    "skill",
+    "subject",
+    "task_id",
+    "thought",
+    "text",
 ];
 
 /// The first line of a text that has words, cut where it is long.

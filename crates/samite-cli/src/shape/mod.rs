@@ -23,7 +23,7 @@ pub(crate) use artifact::{ArtifactShape, LineageShape, ListedArtifact, artifact_
 pub(crate) use assessment::{AssessmentShape, SettlementShape};
 pub(crate) use branch::{BranchShape, branches};
 pub(crate) use checkpoints::{BranchCheckpointsShape, CheckpointsShape};
-pub(crate) use closed::ClosedShape;
+pub(crate) use closed::{ClosedAtShape, ClosedShape};
 pub(crate) use entry::EntryShape;
 pub(crate) use error::ErrorShape;
 pub(crate) use fork::ForkShape;

@@ -24,6 +24,7 @@ pub(crate) struct TurnLogShape {
     current: bool,
     directory: Option<String>,
     seq: u64,
+    imported_from: Option<String>,
     earlier: usize,
     turns: Vec<TurnShape>,
     other_lines: Vec<OtherLineShape>,
@@ -42,12 +43,16 @@ struct TurnShape {
     artifacts: Vec<TurnArtifactShape>,
     #[serde(skip)]
     when: Option<i64>,
+    /// Whether a person is told that it has not ended.
+    #[serde(skip)]
+    goes_on: bool,
 }
 
 #[derive(Debug, Serialize)]
 struct SaidShape {
     seq: u64,
     role: Option<String>,
+    time: Option<String>,
     /// The first line.
     line: String,
 }
@@ -75,6 +80,8 @@ struct TurnTreeShape {
     cause: Option<&'static str>,
     /// None where a tree is gone, and for the first.
     changes: Option<Vec<ChangeShape>>,
+    thinned: bool,
+    there: bool,
     #[serde(skip)]
     files: Option<Vec<String>>,
 }
@@ -105,8 +112,9 @@ impl TurnLogShape {
             current: info.current == log.branch,
             directory: directory.map(|directory| directory.display().to_string()),
             seq: log.head,
+            imported_from: log.imported_from.clone(),
             earlier: log.earlier,
-            turns: log.turns.iter().map(TurnShape::new).collect(),
+            turns: log.turns.iter().map(|turn| TurnShape::new(turn, log.imported_from.is_some())).collect(),
             other_lines: log.others.iter().map(OtherLineShape::new).collect(),
         }
     }
@@ -118,9 +126,15 @@ impl TurnLogShape {
 }
 
 impl TurnShape {
-    fn new(turn: &Turn) -> Self {
-        let when = turn.said.first().map(|said| said.time);
-        let when = when.or_else(|| turn.steps.first().map(|step| step.started_at));
+    fn new(turn: &Turn, is_imported: bool) -> Self {
+        let said = turn.said.iter().find_map(|said| said.time);
+        // A step that was imported has the time of the import, which says nothing of when it ran.
+        let when = said.or_else(|| turn.steps.first().filter(|_| !is_imported).map(|step| step.started_at));
+        let when = when.or_else(|| turn.trees.first().map(|tree| tree.time));
+        let published = turn.artifacts.first().filter(|_| !is_imported).map(|artifact| artifact.time);
+        let when = when.or(published);
+        // Transcripts do not say where a turn ends, and where nothing but a checkpoint was taken, none was begun.
+        let goes_on = !turn.ended && !is_imported && (!turn.said.is_empty() || !turn.steps.is_empty());
         let artifact =
             |artifact: &samite::TurnArtifact| TurnArtifactShape { seq: artifact.seq, name: artifact.name.clone() };
         Self {
@@ -134,6 +148,7 @@ impl TurnShape {
             checkpoints: turn.trees.iter().map(TurnTreeShape::new).collect(),
             artifacts: turn.artifacts.iter().map(artifact).collect(),
             when,
+            goes_on,
         }
     }
 
@@ -141,7 +156,7 @@ impl TurnShape {
     fn rows(&self) -> Vec<(u64, Style, [String; 4])> {
         let said = self.said.iter().map(|said| (said.seq, Style::Plain, said.cells()));
         let steps = self.steps.iter().map(|step| (step.seq, step.style(), step.cells()));
-        let trees = self.checkpoints.iter().map(|tree| (tree.rewind_to, Style::Good, tree.cells()));
+        let trees = self.checkpoints.iter().map(|tree| (tree.rewind_to, tree.style(), tree.cells()));
         let published = self.artifacts.iter().map(|artifact| {
             let cells =
                 [artifact.seq.to_string(), String::new(), format!("published {}", artifact.name), String::new()];
@@ -155,7 +170,7 @@ impl TurnShape {
 
 impl SaidShape {
     fn new(said: &Said) -> Self {
-        Self { seq: said.seq, role: said.role.clone(), line: first_line(&said.text) }
+        Self { seq: said.seq, role: said.role.clone(), time: said.time.map(rfc3339), line: first_line(&said.text) }
     }
 
     fn cells(&self) -> [String; 4] {
@@ -207,8 +222,23 @@ impl TurnTreeShape {
             label: tree.label.clone(),
             cause: tree.cause.map(Cause::name),
             changes: tree.changes.as_deref().map(ChangeShape::all),
+            thinned: tree.thinned,
+            there: tree.there,
             files: tree.changes.as_deref().map(files),
         }
+    }
+
+    /// Why nothing is put back to it, if so.
+    const fn gone(&self) -> Option<&'static str> {
+        match (self.thinned, self.there) {
+            (true, _) => Some("thinned out"),
+            (false, false) => Some("gone"),
+            (false, true) => None,
+        }
+    }
+
+    const fn style(&self) -> Style {
+        if self.gone().is_some() { Style::Dim } else { Style::Good }
     }
 
     fn cells(&self) -> [String; 4] {
@@ -226,7 +256,8 @@ impl TurnTreeShape {
             None => "checkpoint".to_owned(),
         };
         let what = own.map_or_else(|| files.clone(), |label| format!("{files} ({label})"));
-        [format!("● {}", self.rewind_to), who.to_owned(), what, String::new()]
+        let mark = if self.gone().is_some() { '○' } else { '●' };
+        [format!("{mark} {}", self.rewind_to), who.to_owned(), what, self.gone().unwrap_or_default().to_owned()]
     }
 }
 
@@ -286,7 +317,11 @@ impl Answer for TurnLogShape {
         let name = self.name.as_ref().map_or_else(String::new, |name| format!("  {name}"));
         page.spans(&[(Style::Dim, "session "), (Style::Plain, &self.session), (Style::Strong, &name)]);
         let branch = if self.current { "branch (current)" } else { "branch" };
-        page.facts(&[(branch, short_id(&self.branch)), ("directory", self.directory.clone().unwrap_or_default())]);
+        page.facts(&[
+            (branch, short_id(&self.branch)),
+            ("directory", self.directory.clone().unwrap_or_default()),
+            ("imported from", self.imported_from.clone().unwrap_or_default()),
+        ]);
         if self.earlier > 0 {
             let earlier = count(self.earlier as u64, "earlier turn");
             page.styled(Style::Dim, format!("{earlier} left out; --turns COUNT shows more"));
@@ -303,8 +338,9 @@ impl Answer for TurnLogShape {
         let mut from = 0;
         for turn in &self.turns {
             let when = turn.when.map(time).unwrap_or_default();
-            let state = if turn.ended { String::new() } else { " · not ended".to_owned() };
-            let head = [String::new(), format!("turn {}", turn.number), format!("{when}{state}"), String::new()];
+            let state = if turn.goes_on { "not ended" } else { "" };
+            let what: Vec<&str> = [when.as_str(), state].into_iter().filter(|part| !part.is_empty()).collect();
+            let head = [String::new(), format!("turn {}", turn.number), what.join(" · "), String::new()];
             table.styled(Style::Strong, head);
             for (_, style, cells) in turn.rows() {
                 table.styled(style, cells);

@@ -27,7 +27,7 @@ fn what_is_safe_to_delete_is_there_after_it_was_deleted() {
     let status = place.json(&["status"]).json();
     assert_eq!(status["sessions"][0]["branches"][0]["closed"]["seq"], seq);
     assert_eq!(place.json(&["workspace", "status", &id]).json()["closed"]["seq"], seq);
-    assert!(place.run(&["status"]).ok().contains("1 workspace closed"), "{status}");
+    assert!(place.run(&["status"]).ok().contains("1 workspace closed: "), "{status}");
     fs::remove_dir_all(place.path().join("work")).unwrap();
     place.run(&["fork", &id, "--into", "again"]).ok();
     assert_eq!(place.read("again/a.txt").unwrap(), "two hours of work\n");

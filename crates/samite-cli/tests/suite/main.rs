@@ -33,6 +33,7 @@ mod settings_files;
 mod shapes;
 mod steps;
 mod support;
+mod told;
 mod tour;
 mod transcripts;
 mod undoing;

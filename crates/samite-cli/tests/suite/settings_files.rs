@@ -82,6 +82,56 @@ fn hooks_are_added_shown_and_taken_away_exactly() {
 }
 
 #[test]
+fn what_was_not_there_before_is_not_there_after() {
+    let home = Home::new();
+    let undo = |agent: &str| home.init(&[agent, "--undo", "--yes", "--json"]).json();
+    // Made for the hooks alone, for each agent, with the directory where there was none.
+    for (agent, file) in [
+        ("claude-code", ".claude/settings.json"),
+        ("codex", ".codex/hooks.json"),
+        ("gemini-cli", ".gemini/settings.json"),
+    ] {
+        let there = home.path(file).parent().unwrap().exists();
+        home.init(&[agent, "--yes"]).ok();
+        let preview = home.init(&[agent, "--undo", "--dry-run", "--json"]).json();
+        assert_eq!((&preview["removed"], home.path(file).exists()), (&json!(true), true));
+        let answer = undo(agent);
+        assert_eq!((&answer["changed"], &answer["removed"]), (&json!(true), &json!(true)), "{agent}");
+        assert!(!home.path(file).exists(), "{agent}");
+        assert_eq!(home.path(file).parent().unwrap().exists(), there, "{agent}");
+        assert_eq!(undo(agent)["changed"], json!(false), "{agent}");
+    }
+    home.init(&["claude-code", "--yes"]).ok();
+    let said = home.init(&["claude-code", "--undo", "--yes"]).ok();
+    assert!(said.contains("is gone"), "{said}");
+    // What a person had, to the byte: also what looks as `init` would have begun.
+    for before in ["{}\n", "{}", "", "\n", "{ }", "{\n}\n"] {
+        fs::write(home.settings(), before).unwrap();
+        home.init(&["claude-code", "--yes"]).ok();
+        let answer = undo("claude-code");
+        let after = home.text();
+        assert_eq!(
+            (&answer["removed"], after.trim()),
+            (&json!(false), if before == "{ }" || before == "{\n}\n" { "{}" } else { before.trim() })
+        );
+        if !before.starts_with("{ ") && before != "{\n}\n" {
+            assert_eq!(after, before);
+        }
+    }
+    // Made by it, and then used by the person: what is theirs stays.
+    fs::remove_file(home.settings()).unwrap();
+    home.init(&["claude-code", "--yes"]).ok();
+    let mine = home.text().replacen('{', "{\n  \"model\": \"opus\",", 1);
+    fs::write(home.settings(), mine).unwrap();
+    assert_eq!(undo("claude-code")["removed"], json!(false));
+    assert_eq!(serde_json::from_str::<Value>(&home.text()).unwrap(), json!({"model": "opus"}));
+    // Emptied by the person, and theirs since: hooks that come again go again, and the file stays.
+    fs::write(home.settings(), "{}\n").unwrap();
+    home.init(&["claude-code", "--yes"]).ok();
+    assert_eq!((&undo("claude-code")["removed"], home.text().as_str()), (&json!(false), "{}\n"));
+}
+
+#[test]
 fn the_command_that_is_written_runs_although_its_path_has_blanks() {
     let home = Home::new();
     let program = home.place.path().join("my programs/it's");
@@ -154,6 +204,6 @@ fn a_project_has_settings_of_its_own() {
         let text = fs::read_to_string(home.place.path().join(path)).unwrap();
         assert!(text.contains(&format!("hook {harness}")), "{text}");
         home.init(&[harness, "--project", "--yes", "--undo"]).ok();
-        assert_eq!(fs::read_to_string(home.place.path().join(path)).unwrap(), "{}\n");
+        assert!(!home.place.path().join(path).exists(), "{path} was made for the hooks alone");
     }
 }

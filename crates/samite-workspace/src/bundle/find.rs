@@ -98,7 +98,23 @@ fn matcher(patterns: &[String]) -> Result<Gitignore> {
 ///
 /// # Errors
 /// `invalid` (`bad_pattern`) naming the first that is none.
+/// One that can name nothing is none either: no path of a workspace has `.` or `..` in it, or leads out of it.
 pub fn check_patterns(patterns: &[String]) -> Result<()> {
+    for pattern in patterns {
+        let (not, names) = pattern.strip_prefix('!').map_or(("", pattern.as_str()), |names| ("!", names));
+        if names.split('/').any(|name| name == "..") {
+            return Err(Error::invalid(
+                "bad_pattern",
+                format!("{pattern:?} names nothing: '..' leads out of the workspace"),
+            )
+            .hint("a pattern says where files are from the top of the workspace on, such as 'dist/**'"));
+        }
+        if names.split('/').any(|name| name == ".") {
+            let without: Vec<&str> = names.split('/').filter(|name| *name != ".").collect();
+            return Err(Error::invalid("bad_pattern", format!("{pattern:?} names nothing: no path has a '.' in it"))
+                .hint(format!("write '{not}/{}' for what is at the top of the workspace", without.join("/"))));
+        }
+    }
     matcher(patterns).map(|_| ())
 }
 
@@ -190,6 +206,19 @@ mod tests {
     fn a_pattern_that_is_none_is_refused() {
         let error = check_patterns(&["a[z-a]".to_owned()]).unwrap_err();
         assert_eq!(error.code(), "bad_pattern");
-        check_patterns(&["dist/**".to_owned()]).unwrap();
+        for pattern in ["dist/**", "/dist/*", "!dist/x", "..x", "a..b/**", ".hidden/*", "*"] {
+            check_patterns(&[pattern.to_owned()]).unwrap();
+        }
+        for (pattern, part) in [
+            ("../*", "leads out"),
+            ("a/../b", "leads out"),
+            ("!../x", "leads out"),
+            ("..", "leads out"),
+            ("./dist/*", "no path has"),
+            ("a/./b", "no path has"),
+        ] {
+            let error = check_patterns(&["ok".to_owned(), pattern.to_owned()]).unwrap_err();
+            assert_eq!((error.code(), error.message().contains(part)), ("bad_pattern", true), "{error}");
+        }
     }
 }

@@ -15,7 +15,10 @@ use samite_model::tree::{Metadata, TreePath};
 use samite_model::{ArtifactId, BlockId, EntryKind, Error, Position, Result, limits};
 use samite_workspace::{Bundler, CommitParts, FileSource, FileStamp, Stored};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The bytes of an artifact.
 #[derive(Clone, Debug)]
@@ -24,6 +27,9 @@ pub enum ArtifactSource {
     File(PathBuf),
     /// These.
     Bytes(Vec<u8>),
+    /// A file that is open, from its first byte to its last. It may have no name, and no path of it is looked at; nobody
+    /// else may use its position meanwhile.
+    Open(Arc<File>),
 }
 
 /// Something to publish.
@@ -135,7 +141,7 @@ impl Item {
         let top = workspace.map(|workspace| workspace.directory.as_path());
         let located = match &put.source {
             ArtifactSource::File(path) => Some(locate(top, path)?),
-            ArtifactSource::Bytes(_) => None,
+            ArtifactSource::Bytes(_) | ArtifactSource::Open(_) => None,
         };
         let name = match (&put.name, &located) {
             (Some(name), _) => name.clone(),
@@ -509,6 +515,15 @@ fn read_source(bundler: &mut Bundler<'_>, item: &Item, top: Option<&Path>) -> Re
         ArtifactSource::Bytes(bytes) => {
             let metadata = Metadata { mode: 0o644, ..Metadata::default() };
             Ok((bundler.stream(&mut bytes.as_slice(), metadata)?, None))
+        }
+        ArtifactSource::Open(file) => {
+            let mut file = file.as_ref();
+            // From the start, also when it is stored once more because a collection came in between.
+            file.seek(SeekFrom::Start(0)).map_err(|error| {
+                Error::unavailable("input_failed", format!("cannot read {}: {error}", item.name)).because(error)
+            })?;
+            let metadata = Metadata { mode: 0o644, ..Metadata::default() };
+            Ok((bundler.stream(&mut file, metadata)?, None))
         }
         ArtifactSource::File(path) => {
             let inside = item.located.as_ref().and_then(|located| located.inside.as_ref());

@@ -111,7 +111,7 @@ pub(super) fn identify(path: &Path, reader: impl BufRead) -> Result<Option<Codex
 }
 
 /// What a record is called, and its payload.
-fn kind_of(raw: Raw<'_>) -> Option<(String, Raw<'_>)> {
+pub(super) fn kind_of(raw: Raw<'_>) -> Option<(String, Raw<'_>)> {
     if let Some(kind) = raw.text_at(&["type"]) {
         if let Some(payload) = raw.get("payload").filter(|payload| payload.is_object()) {
             return Some((kind, payload));
@@ -124,6 +124,11 @@ fn kind_of(raw: Raw<'_>) -> Option<(String, Raw<'_>)> {
     let is_bare_start = raw.text_at(&["id"]).is_some() && raw.text_at(&["timestamp"]).is_some();
     let has_its_fields = raw.get("instructions").is_some() || raw.get("git").is_some();
     (is_bare_start && has_its_fields).then_some(("session_meta".to_owned(), raw))
+}
+
+/// Whether words in a person's place are the harness's own.
+pub(super) fn is_of_harness(text: &str) -> bool {
+    NOT_A_PERSON.iter().any(|start| text.trim_start().starts_with(start))
 }
 
 impl Codex {
@@ -181,7 +186,7 @@ impl Codex {
 
     /// Notes a prompt; it stands in the rollout as an item and as an event, in either order.
     fn prompt(&mut self, line: u64, text: &str, is_event: bool) {
-        if NOT_A_PERSON.iter().any(|start| text.trim_start().starts_with(start)) {
+        if is_of_harness(text) {
             return;
         }
         let text = key(text.as_bytes());

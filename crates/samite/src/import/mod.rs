@@ -14,8 +14,10 @@ mod sources;
 mod swe_agent;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use carry_out::{Imported, Importer, NOT_A_TRANSCRIPT, OnBytes};
 pub use frame::report::Unit;
 pub use langgraph::{Checkpoints, is_address};
 pub use sources::Harness;
+pub(crate) use words::Teller;

@@ -14,8 +14,8 @@ pub(super) struct Marked {
 pub(super) enum Mark {
     /// Somebody said something.
     Said(Said),
-    /// An artifact of this name was published: at a turn's end, right after it.
-    Published(String),
+    /// An artifact of this name was published at this time: at a turn's end, right after it.
+    Published(String, i64),
     /// The turn ended.
     Ended,
 }
@@ -44,8 +44,8 @@ pub(super) fn spans(marks: Vec<Marked>, head: u64) -> Vec<Span> {
                 }
                 next.said.push(said);
             }
-            Mark::Published(name) => {
-                let artifact = TurnArtifact { seq, name };
+            Mark::Published(name, time) => {
+                let artifact = TurnArtifact { seq, name, time };
                 match spans.last_mut().filter(|last| last.ended && last.last + 1 == seq) {
                     Some(last) => {
                         last.last = seq;
@@ -75,13 +75,13 @@ mod tests {
     fn told(entries: &str) -> Vec<String> {
         let mark = |letter: char, seq: u64| {
             let said = |role: Option<&str>| {
-                Mark::Said(Said { seq, time: 0, role: role.map(str::to_owned), text: String::new() })
+                Mark::Said(Said { seq, time: None, role: role.map(str::to_owned), text: String::new() })
             };
             Some(match letter {
                 'u' => said(Some("user")),
                 'a' => said(Some("assistant")),
                 'm' => said(None),
-                'p' => Mark::Published(String::new()),
+                'p' => Mark::Published(String::new(), 0),
                 'e' => Mark::Ended,
                 _ => return None,
             })

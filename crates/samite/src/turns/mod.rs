@@ -3,8 +3,10 @@
 
 mod group;
 mod here;
+mod imported;
 
 use crate::client::Client;
+use crate::import::Teller;
 use crate::log::ReadOptions;
 use crate::payload::{ArtifactPublished, ForkReason, TreeRecorded};
 use crate::step::StepRecord;
@@ -19,11 +21,12 @@ use samite_workspace::Tree;
 pub struct Said {
     /// Where.
     pub seq: u64,
-    /// When, in nanoseconds since 1970.
-    pub time: i64,
-    /// Who said it, such as `user` or `assistant`, where that is known.
+    /// When, in nanoseconds since 1970. Of what was imported, the time that its record has, if it has one.
+    pub time: Option<i64>,
+    /// Who said it, such as `user` or `assistant`, where that is known. In an imported session, what the harness put in the
+    /// person's place is `harness`.
     pub role: Option<String>,
-    /// The words; what is no text is empty.
+    /// The words, without what else an imported record holds; what is no text is empty.
     pub text: String,
 }
 
@@ -38,8 +41,14 @@ pub struct TurnTree {
     pub label: Option<String>,
     /// Why it was recorded, where that is known.
     pub cause: Option<Cause>,
+    /// When, in nanoseconds since 1970.
+    pub time: i64,
     /// How it differs from the tree before; none where one of the two is not there any more.
     pub changes: Option<Vec<Change>>,
+    /// Whether it was thinned out: it is gone, or goes with the next collection.
+    pub thinned: bool,
+    /// Whether it is there: only then can anything be put back to it.
+    pub there: bool,
 }
 
 /// An artifact that was published in a turn.
@@ -49,6 +58,8 @@ pub struct TurnArtifact {
     pub seq: u64,
     /// Its name.
     pub name: String,
+    /// When, in nanoseconds since 1970.
+    pub time: i64,
 }
 
 /// A turn.
@@ -64,7 +75,8 @@ pub struct Turn {
     pub ended: bool,
     /// What was said.
     pub said: Vec<Said>,
-    /// What was done, in the order of the starts.
+    /// What was done, in the order of the starts. Where an imported call's input stands in another entry, it is looked up
+    /// there.
     pub steps: Vec<StepRecord>,
     /// What the workspace was like.
     pub trees: Vec<TurnTree>,
@@ -96,6 +108,8 @@ pub struct TurnLog {
     pub branch: BranchId,
     /// The last seq that was looked at.
     pub head: u64,
+    /// The harness whose transcript the session was imported from, if it was.
+    pub imported_from: Option<String>,
     /// The turns, oldest first.
     pub turns: Vec<Turn>,
     /// How many turns before those were left out.
@@ -121,17 +135,26 @@ impl Client {
             Some(seq) => self.position(session, branch, seq).await?.seq,
             None => self.head(session, branch).await?.seq,
         };
-        let marks = self.marks(session, branch, head).await?;
+        let info = self.session(session).await?;
+        let source = info.created.source.as_ref().and_then(|source| source.get("harness")?.as_str());
+        let marks = self.marks(session, branch, head, source).await?;
         let mut spans = spans(marks, head);
         let earlier = spans.len().saturating_sub(count);
         let shown = spans.split_off(earlier);
         let first = shown.first().map_or(head + 1, |span| span.first);
         let mut steps = self.steps_from(branch, first, head).await?;
+        let mut answers = match source {
+            Some(source) => self.imported(session, branch, (first, head), source, &mut steps).await?,
+            None => Vec::new(),
+        };
         let mut trees = self.turn_trees(session, branch, (first, head)).await?;
         let mut turns = Vec::new();
         for (number, span) in shown.into_iter().enumerate() {
-            let Span { first, last, ended, said, artifacts } = span;
+            let Span { first, last, ended, mut said, artifacts } = span;
             let within = |seq: u64| seq <= last;
+            let rest = answers.split_off(answers.partition_point(|answer: &Said| within(answer.seq)));
+            said.extend(std::mem::replace(&mut answers, rest));
+            said.sort_by_key(|said| said.seq);
             let rest = steps.split_off(steps.partition_point(|step| within(step.start.seq)));
             let steps = std::mem::replace(&mut steps, rest);
             let rest = trees.split_off(trees.partition_point(|tree| within(tree.seq)));
@@ -142,11 +165,19 @@ impl Client {
             }
         }
         let others = self.other_lines(session, branch, (first, head)).await?;
-        Ok(TurnLog { branch, head, turns, earlier, others })
+        let imported_from = source.map(str::to_owned);
+        Ok(TurnLog { branch, head, imported_from, turns, earlier, others })
     }
 
     /// What tells turns apart.
-    async fn marks(&self, session: SessionId, branch: BranchId, head: u64) -> Result<Vec<Marked>> {
+    async fn marks(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        head: u64,
+        source: Option<&str>,
+    ) -> Result<Vec<Marked>> {
+        let mut teller = source.and_then(Teller::of);
         let kinds = vec![EntryKind::MESSAGE, EntryKind::TURN_ENDED, EntryKind::ARTIFACT_PUBLISHED];
         let options = ReadOptions { to: Some(head), kinds, ..ReadOptions::default() };
         let mut reader = self.read(session, Some(branch), options).await?;
@@ -163,14 +194,11 @@ impl Client {
                 let mark = match entry.header.kind {
                     EntryKind::TURN_ENDED => Mark::Ended,
                     _ if entry.payload.is_none() => continue,
-                    EntryKind::ARTIFACT_PUBLISHED => Mark::Published(entry.json::<ArtifactPublished>()?.name),
-                    _ => {
-                        let event = entry.event()?;
-                        let role = event.attributes.as_ref().and_then(|known| known.get("role"));
-                        let role = role.and_then(|role| role.as_str()).map(str::to_owned);
-                        let text = std::str::from_utf8(event.body).unwrap_or_default().to_owned();
-                        Mark::Said(Said { seq, time, role, text })
-                    }
+                    EntryKind::ARTIFACT_PUBLISHED => Mark::Published(entry.json::<ArtifactPublished>()?.name, time),
+                    _ => match imported::said(teller.as_mut(), seq, time, &entry.event()?) {
+                        Some(said) => Mark::Said(said),
+                        None => continue,
+                    },
                 };
                 marks.push(Marked { seq, mark });
             }
@@ -196,7 +224,8 @@ impl Client {
             _ => None,
         };
         let mut before: Option<BlockId> = before.map(|tree| tree.tree.root);
-        let mut trees = Vec::new();
+        let thinned = self.thinned(session).await?.positions;
+        let (mut trees, mut roots) = (Vec::new(), Vec::new());
         for entry in entries.into_iter().filter(|entry| entry.payload.is_some()) {
             let tree: TreeRecorded = entry.json()?;
             let last = before.replace(tree.root);
@@ -212,8 +241,14 @@ impl Client {
             if is_place || changes.as_ref().is_none_or(|changes| !changes.is_empty()) {
                 let seq = entry.position.seq;
                 let at = if is_with_next { (seq + 1).min(head) } else { seq };
-                trees.push(TurnTree { seq, at, label: tree.label, cause, changes });
+                let (label, time, thinned) = (tree.label, entry.header.time, thinned.contains(&entry.position));
+                roots.push(tree.root);
+                trees.push(TurnTree { seq, at, label, cause, time, changes, thinned, there: true });
             }
+        }
+        let places = self.core.0.blocks.find_blocks(roots).await?;
+        for (tree, place) in trees.iter_mut().zip(places) {
+            tree.there = place.is_some();
         }
         Ok(trees)
     }

@@ -6,12 +6,13 @@ use crate::reference::Reference;
 use crate::shape::ArtifactShape;
 use crate::surface::{Access, Surface, here, refuse_master};
 use clap::Args;
-use samite::artifact::PutArtifact;
+use samite::artifact::{ArtifactSource, PutArtifact};
 use samite_model::{Error, Result};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Publish a file for the user
 ///
@@ -80,22 +81,23 @@ impl Answer for Published {
 impl Put {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let here = here()?;
-        // Kept open until it is stored: it has no name of its own.
-        let (source, _spooled) = if self.file == Path::new("-") {
+        let source = if self.file == Path::new("-") {
             if self.name.is_none() {
                 return Err(Error::invalid("no_name", "standard input has no name of its own")
                     .hint("say what it is called: --name report.pdf"));
             }
-            let (path, file) = spooled_input("the artifact")?;
-            (path, Some(file))
+            ArtifactSource::Open(Arc::new(spooled_input("the artifact")?))
         } else {
-            (here.join(&self.file), None)
+            let file = here.join(&self.file);
+            refuse_master(&file)?;
+            ArtifactSource::File(file)
         };
         let inputs: Vec<PathBuf> = self.input.iter().map(|input| here.join(input)).collect();
-        inputs.iter().chain([&source]).try_for_each(|path| refuse_master(path))?;
+        inputs.iter().try_for_each(|path| refuse_master(path))?;
         let client = surface.open(Access::Write)?.client().await?;
         let found = self.session.find_branch(&client).await?;
         let put = PutArtifact {
+            source,
             name: self.name,
             of_type: self.of_type,
             mime: self.mime,
@@ -104,7 +106,6 @@ impl Put {
             step: self.step,
             command: (!self.command.is_empty()).then_some((self.command, here)),
             dedupe: self.dedupe,
-            ..PutArtifact::file(source)
         };
         let progress = surface.printer.progress("storing");
         let put = surface.write_to(&client, found, async |writer| writer.put_artifact(&put).await).await?;

@@ -71,6 +71,7 @@ impl New {
         self.settings.apply(&mut settings);
         let new = NewSession { name: self.name, key: self.key, parent, settings, source: None };
         let info = client.create_session(new).await?;
+        self.settings.explain(&surface.printer);
         surface.printer.answer(&Made(SessionShape::new(&info)))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 //! `samite session set`.
 
+use crate::printer::Printer;
 use crate::reference::Reference;
 use crate::shape::SettingsShape;
 use crate::surface::{Access, Surface};
@@ -47,6 +48,8 @@ pub(crate) struct Choices {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
     /// Files for the user: published whenever a turn or the session ends and they changed
+    ///
+    /// A pattern is as in .gitignore, from the workspace's top on: a leading / is that top, and not that of the machine.
     #[arg(long, value_name = "PATTERN")]
     deliver: Vec<String>,
     /// Publish nothing by itself
@@ -115,6 +118,15 @@ impl Choices {
         }
     }
 
+    /// Says what a pattern means that looks like a path of the machine.
+    pub(crate) fn explain(&self, printer: &Printer) {
+        for pattern in self.deliver.iter().filter(|pattern| pattern.starts_with('/')) {
+            let inside = pattern.trim_start_matches('/');
+            printer
+                .note(&format!("{pattern} names {inside} at the top of the workspace: nothing outside is delivered"));
+        }
+    }
+
     /// Refuses bounds beside a cadence that has none.
     ///
     /// # Errors
@@ -135,6 +147,7 @@ impl Set {
         let client = surface.open(Access::Write)?.client().await?;
         let session = self.session.find_session(&client).await?;
         let settings = client.change_settings(session, |settings| self.choices.apply(settings)).await?;
+        self.choices.explain(&surface.printer);
         surface.printer.answer(&SettingsShape::new(&settings))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -163,6 +163,10 @@ impl Run {
         let ran = client.run_step(found.session, found.branch, surface.writer_options()?, run, &site).await?;
         match ran {
             Ran::Ended { outcome, replayed, settled } => {
+                let settled = settled.as_deref().map(SettlementShape::new);
+                if let Some(words) = settled.as_ref().and_then(|settled| settled.note(&key)) {
+                    surface.printer.note(&words);
+                }
                 if replayed {
                     replay(&surface.printer, &client, found.session, &outcome).await?;
                 }
@@ -175,7 +179,7 @@ impl Run {
                         key,
                         not_run: None,
                         outcome: OutcomeShape::new(&outcome),
-                        settled: settled.as_deref().map(SettlementShape::new),
+                        settled,
                     },
                     &outcome,
                 )

@@ -17,6 +17,9 @@ use std::process::ExitCode;
 /// steps without an outcome and processes of theirs, whoever's they are; files that keep changing, or were torn or
 /// unreadable; sockets; deliverables that could not be published. What .samiteignore leaves out is listed and lost with
 /// the directory. Closing again goes on; a step or checkpoint after the receipt opens the workspace again.
+///
+/// What is written there after this moment is not in the tree, and would go with the directory: stop first whatever still
+/// writes there, or call again before you delete it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -2,7 +2,7 @@
 
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::{ChangeShape, PositionShape, TreeShape, show_scan};
+use crate::shape::{ChangeShape, ClosedAtShape, TreeShape, show_scan};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite_model::Result;
@@ -28,8 +28,8 @@ struct Stands {
     directory: String,
     exists: bool,
     last: Option<TreeShape>,
-    /// The receipt, while the workspace is closed.
-    closed: Option<PositionShape>,
+    /// The receipt, while nothing was recorded here since it was closed.
+    closed: Option<ClosedAtShape>,
     changes: Vec<ChangeShape>,
     report: Option<Value>,
 }
@@ -38,11 +38,11 @@ impl Answer for Stands {
     fn show(&self, page: &mut Page) {
         let gone = if self.exists { "" } else { " (gone)" };
         let last = self.last.as_ref().map_or_else(|| "none".to_owned(), TreeShape::words);
-        let closed = self.closed.as_ref().map_or_else(String::new, |receipt| format!("seq {}", receipt.seq));
+        let closed = self.closed.as_ref().map_or_else(String::new, ClosedAtShape::words);
         page.facts(&[
             ("workspace", format!("{}{gone}", self.directory)),
             ("last checkpoint", last),
-            ("closed at", closed),
+            ("closed", closed),
         ]);
         if !self.changes.is_empty() {
             ChangeShape::show_all(&self.changes, page);
@@ -70,7 +70,7 @@ impl Status {
             directory: status.directory.display().to_string(),
             exists: status.exists,
             last: status.last.as_ref().map(TreeShape::new),
-            closed: closed.map(|receipt| receipt.position.into()),
+            closed: closed.as_ref().map(ClosedAtShape::new),
             changes: ChangeShape::all(&status.changes),
             report: status.report.map(|report| serde_json::to_value(report).unwrap_or_default()),
         })?;

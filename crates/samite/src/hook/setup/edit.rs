@@ -7,6 +7,9 @@ use samite_model::{Error, Result};
 use serde_json::{Value, json};
 use std::ops::Range;
 
+/// What [`install`] begins with where there is nothing: what [`uninstall`] then leaves.
+pub const BEGUN: &str = "{}\n";
+
 /// A part of a text to be replaced.
 struct Edit {
     at: Range<usize>,
@@ -26,7 +29,7 @@ impl Edit {
 /// `invalid` (`settings_not_json`) when it is no plain JSON, or (`settings_shape`) when its hooks are not where they should
 /// be: it is better left as it is.
 pub fn install(text: &str, wanted: &Wanted) -> Result<String> {
-    let mut text = if text.trim().is_empty() { "{}\n".to_owned() } else { text.to_owned() };
+    let mut text = if text.trim().is_empty() { BEGUN.to_owned() } else { text.to_owned() };
     for (event, has_matcher) in events(wanted.harness) {
         let root = parse(&text)?;
         if let Some(edit) = put(&text, &root, wanted, event, *has_matcher)? {

@@ -6,7 +6,7 @@ mod edit;
 mod json;
 
 pub use diff::diff;
-pub use edit::{install, uninstall};
+pub use edit::{BEGUN, install, uninstall};
 
 use super::event::Harness;
 

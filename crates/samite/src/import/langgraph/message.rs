@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub(in crate::import) struct Message {
     /// Its id, or a hash of it.
     pub(super) id: String,
     /// Whether the id is its own.
@@ -16,7 +16,7 @@ pub(super) struct Message {
     /// A hash of it without its id: a saver gives an id to one that came without.
     pub(super) bare: Key,
     pub(super) kind: EntryKind,
-    pub(super) calls: Vec<Call>,
+    pub(in crate::import) calls: Vec<Call>,
     /// The call that it answers, and whether as a failure.
     pub(super) result: Option<(String, bool)>,
     /// It as JSON.
@@ -26,7 +26,7 @@ pub(super) struct Message {
 }
 
 /// The messages that a value is or holds in a list.
-pub(super) fn messages(value: &Value) -> Vec<Message> {
+pub(in crate::import) fn messages(value: &Value) -> Vec<Message> {
     match value {
         Value::Array(all) => all.iter().filter_map(message).collect(),
         one => message(one).into_iter().collect(),

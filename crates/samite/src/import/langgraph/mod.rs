@@ -21,7 +21,7 @@ mod copy_text;
 mod database;
 mod identity;
 mod index;
-mod message;
+pub(super) mod message;
 mod msgpack;
 mod planner;
 mod postgresql;
