@@ -46,5 +46,5 @@ pub use session::{NewSession, SessionInfo};
 pub use status::{BranchStatus, SessionStatus, StoreStatus};
 pub use step::{Begin, Completion, Ended, InDoubt, NewStep, Outcome, Resolution, Settled, StepHandle, StepRecord};
 pub use turn::EndedTurn;
-pub use turns::{OtherLine, Said, Turn, TurnArtifact, TurnLog, TurnTree};
+pub use turns::{OtherLine, Said, Turn, TurnArtifact, TurnLog, TurnMerge, TurnTree};
 pub use writer::{Appended, NewEvent, Writer, WriterOptions};

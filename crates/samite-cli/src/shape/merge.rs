@@ -3,7 +3,7 @@
 use super::{ChangeShape, PositionShape, RestoredShape};
 use crate::printer::words::{count, short_id};
 use crate::printer::{Answer, Page, Style};
-use samite::merge::{MergeReport, MergeState, Undecided};
+use samite::merge::{MergeReport, MergeState, RepositoryMerge, RepositorySide, Undecided};
 use samite::payload::MergeDecision;
 use samite_model::SessionId;
 use samite_model::tree::ConflictKind;
@@ -20,6 +20,7 @@ pub(crate) struct MergeShape {
     bases: Vec<PositionShape>,
     undecided: Vec<UndecidedShape>,
     decisions: Vec<MergeDecision>,
+    repositories: Vec<RepositoryMerge>,
     changes: Vec<ChangeShape>,
     layout: Option<String>,
     unrecorded: u64,
@@ -27,6 +28,8 @@ pub(crate) struct MergeShape {
     workspace: Option<RestoredShape>,
     #[serde(skip)]
     reference: String,
+    #[serde(skip)]
+    merged: String,
 }
 
 /// A conflict that nobody has decided.
@@ -77,14 +80,55 @@ impl MergeShape {
             bases: report.bases.iter().map(|base| PositionShape::from(*base)).collect(),
             undecided: report.undecided.iter().map(UndecidedShape::new).collect(),
             decisions: report.decisions.clone(),
+            repositories: report.repositories.clone(),
             changes: ChangeShape::all(&report.changes),
             layout: report.layout.as_ref().map(|layout| layout.display().to_string()),
             unrecorded: report.unrecorded,
             position: report.position.map(PositionShape::from),
             workspace: report.restored.as_ref().map(RestoredShape::new),
+            merged: format!("{}:{}", session.short(), report.from.short()),
             reference: format!("{}:{}", session.short(), report.into.short()),
         }
     }
+}
+
+/// What leaves a git repository where the other side is taken, and how to keep both; or what left it, and where that stays.
+fn show_repository(repository: &RepositoryMerge, page: &mut Page) {
+    let RepositoryMerge { path, ours, theirs, choice, stays, keep_both } = repository;
+    for stays in stays {
+        let known = if stays.side == "ours" { ours } else { theirs };
+        page.styled(Style::Care, format!("{path} is without what {} had: {}", stays.side, commits(known)));
+        page.line(format!("  the checkpoint {} has it: {}", stays.at, stays.command));
+    }
+    if choice.is_some() {
+        return;
+    }
+    for (side, known, other) in [("ours", ours, "theirs"), ("theirs", theirs, "ours")] {
+        let what = if known.leaves() {
+            format!("{}; --take {path}={other} leaves them out", commits(known))
+        } else {
+            format!("no commit that {other} has not")
+        };
+        page.line(format!("   {side} has {what}"));
+    }
+    if !keep_both.is_empty() {
+        page.line("   to keep both, with what you have here committed:");
+    }
+    for command in keep_both {
+        page.line(format!("     {command}"));
+    }
+}
+
+/// What a side has alone, in words.
+fn commits(known: &RepositorySide) -> String {
+    let at_least = if known.exact { "" } else { "at least " };
+    let branch = known.branch.as_deref().unwrap_or("no branch");
+    let tip = known.tip.as_ref().map_or_else(String::new, |tip| {
+        let short: String = tip.chars().take(10).collect();
+        let subject = known.subject.as_ref().map_or_else(String::new, |subject| format!(" {subject:?}"));
+        format!(" at {short}{subject}")
+    });
+    format!("{at_least}{} of its own ({branch}{tip})", count(known.commits, "commit"))
 }
 
 impl Answer for MergeShape {
@@ -92,6 +136,9 @@ impl Answer for MergeShape {
         let (from, into) = (short_id(&self.from), short_id(&self.into));
         let at = self.position.as_ref().map_or_else(String::new, |at| format!(" at seq {}", at.seq));
         let what = match self.state {
+            MergeState::UpToDate if self.unrecorded > 0 => {
+                format!("all that is in a checkpoint of branch {from} is in {into} already")
+            }
             MergeState::UpToDate => format!("all of branch {from} is in {into} already"),
             MergeState::Planned => format!("merging branch {from} into {into} would do this; nothing was touched"),
             MergeState::Open => {
@@ -118,14 +165,16 @@ impl Answer for MergeShape {
                 (Style::Dim, &why),
             ]);
         }
+        for repository in &self.repositories {
+            show_repository(repository, page);
+        }
         if self.unrecorded > 0 {
             let paths = count(self.unrecorded, "path");
             page.styled(
                 Style::Care,
-                format!(
-                    "{paths} of branch {from}'s own directory changed since its last checkpoint, and were not merged"
-                ),
+                format!("not merged: {paths} of branch {from}'s own directory changed since its last checkpoint"),
             );
+            page.line(format!("to merge that too, first: samite checkpoint {}", self.merged));
         }
         if let Some(layout) = &self.layout {
             page.line(format!("decide in {layout}/manifest.json, then: samite merge --continue {}", self.reference));

@@ -1,11 +1,11 @@
 //! The turns of a branch, as an answer.
 
-use super::ChangeShape;
 use super::gist::{first_line, gist};
+use super::{ChangeShape, PositionShape};
 use crate::printer::words::{count, rfc3339, short_id, time};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use samite::payload::ForkReason;
-use samite::{OtherLine, Said, SessionInfo, StepRecord, Turn, TurnLog, TurnTree};
+use samite::{OtherLine, Said, SessionInfo, StepRecord, Turn, TurnLog, TurnMerge, TurnTree};
 use samite_model::cadence::Cause;
 use samite_model::step::State;
 use samite_model::tree::{Change, ChangeKind, EntryType};
@@ -41,6 +41,7 @@ struct TurnShape {
     steps: Vec<TurnStepShape>,
     checkpoints: Vec<TurnTreeShape>,
     artifacts: Vec<TurnArtifactShape>,
+    merges: Vec<TurnMergeShape>,
     #[serde(skip)]
     when: Option<i64>,
     /// Whether a person is told that it has not ended.
@@ -90,6 +91,15 @@ struct TurnTreeShape {
 struct TurnArtifactShape {
     seq: u64,
     name: String,
+}
+
+/// A branch that was merged.
+#[derive(Debug, Serialize)]
+struct TurnMergeShape {
+    seq: u64,
+    from: String,
+    name: Option<String>,
+    theirs: PositionShape,
 }
 
 #[derive(Debug, Serialize)]
@@ -147,6 +157,7 @@ impl TurnShape {
             steps: turn.steps.iter().map(TurnStepShape::new).collect(),
             checkpoints: turn.trees.iter().map(TurnTreeShape::new).collect(),
             artifacts: turn.artifacts.iter().map(artifact).collect(),
+            merges: turn.merges.iter().map(TurnMergeShape::new).collect(),
             when,
             goes_on,
         }
@@ -155,7 +166,11 @@ impl TurnShape {
     /// Its rows, by their seqs.
     fn rows(&self) -> Vec<(u64, Style, [String; 4])> {
         let said = self.said.iter().map(|said| (said.seq, Style::Plain, said.cells()));
-        let steps = self.steps.iter().map(|step| (step.seq, step.style(), step.cells()));
+        let steps = self.steps.iter().map(|step| {
+            // The step that put the files is the merge, for a person.
+            let merge = self.merges.iter().find(|merge| step.outcome == Some(merge.seq + 1));
+            (step.seq, step.style(), merge.map_or_else(|| step.cells(), |merge| merge.cells(step)))
+        });
         let trees = self.checkpoints.iter().map(|tree| (tree.rewind_to, tree.style(), tree.cells()));
         let published = self.artifacts.iter().map(|artifact| {
             let cells =
@@ -211,6 +226,20 @@ impl TurnStepShape {
     fn cells(&self) -> [String; 4] {
         let state = super::step::state_words(self.state, self.not_run);
         [self.seq.to_string(), self.tool.clone(), self.what.clone(), format!("{} {state}", self.effect)]
+    }
+}
+
+impl TurnMergeShape {
+    fn new(merge: &TurnMerge) -> Self {
+        let TurnMerge { seq, from, name, theirs } = merge;
+        Self { seq: *seq, from: from.to_string(), name: name.clone(), theirs: (*theirs).into() }
+    }
+
+    fn cells(&self, step: &TurnStepShape) -> [String; 4] {
+        let name = self.name.as_ref().map_or_else(String::new, |name| format!(" {name:?}"));
+        let what = format!("{}{name} merged, as at {}", short_id(&self.from), self.theirs.seq);
+        let [seq, _, _, state] = step.cells();
+        [seq, "merge".to_owned(), what, state]
     }
 }
 

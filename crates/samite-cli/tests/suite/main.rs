@@ -22,6 +22,7 @@ mod hooks;
 mod imports;
 mod interrupts;
 mod journals;
+mod merges;
 #[cfg(feature = "kill-points")]
 mod merging;
 #[path = "../../../samite/tests/suite/mount.rs"]

@@ -309,6 +309,9 @@ fn merges(page: &Page, place: &Place) {
     fs::create_dir(place.path().join("ours")).unwrap();
     write("ours/a", b"one\n");
     write("ours/moved", b"moved\n");
+    fs::create_dir_all(place.path().join("ours/.git/refs/heads")).unwrap();
+    fs::create_dir_all(place.path().join("ours/.git/objects/cc")).unwrap();
+    write("ours/.git/HEAD", b"ref: refs/heads/main\n");
     run(&["workspace", "attach", &id, "ours"]);
     run(&["checkpoint", &id, "--no-environment"]);
     run(&["append", &id, "--text", "asked"]);
@@ -328,6 +331,12 @@ fn merges(page: &Page, place: &Place) {
     fs::rename(place.path().join("ours/moved"), place.path().join("ours/new")).unwrap();
     write("theirs/a", b"theirs\n");
     write("theirs/moved", b"moved and edited\n");
+    // Git reads neither commit, so that nobody knows how many there are.
+    for side in ["ours", "theirs"] {
+        let id = if side == "ours" { "cc1" } else { "cc2" }.to_owned() + &"0".repeat(37);
+        write(&format!("{side}/.git/refs/heads/main"), id.as_bytes());
+        write(&format!("{side}/.git/objects/cc/{}", &id[2..]), b"broken");
+    }
     run(&["checkpoint", &fork, "--no-environment"]);
     run(&["merge", &fork, "--plan", "--take", "a=ours"]);
     let open = |arguments: &[&str]| {
@@ -339,8 +348,9 @@ fn merges(page: &Page, place: &Place) {
     run(&["session", "tree", &id]);
     run(&["merge", "--abort", &id]);
     open(&["merge", &fork, "--layout", "layout"]);
-    run(&["merge", "--continue", &id, "--auto", "--take", "a=theirs"]);
+    run(&["merge", "--continue", &id, "--auto", "--take", "a=theirs", "--take", ".git=theirs"]);
     run(&["session", "tree", &id]);
+    run(&["log", &id]);
     run(&["merge", &fork]);
 }
 

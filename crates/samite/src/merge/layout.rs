@@ -3,11 +3,13 @@
 //! Its names are made here and hold nothing of anybody's paths. What an agent puts into it is read through its real path,
 //! which must lie in the directory.
 
+use super::RepositoryMerge;
+use super::carry_out::bad_decision;
 use super::manifest::{self, Decisions, Listed, Manifest};
 use super::sides::Sides;
 use crate::client::Client;
 use samite_host::files;
-use samite_model::tree::{Content, Entry, Side, TreePath};
+use samite_model::tree::{Conflict, Content, Entry, Side, TreePath};
 use samite_model::{BlockId, BranchId, Error, JournalId, Result, SessionId};
 use samite_workspace::Tree;
 use std::collections::BTreeMap;
@@ -106,11 +108,14 @@ impl Client {
         sides: &Sides,
         before: &Decisions,
         decided: &BTreeMap<usize, String>,
+        repositories: Vec<RepositoryMerge>,
     ) -> Result<()> {
         let store = self.core.blocks();
         // Content is read by its blocks, whichever tree it is in.
         let tree = Tree::new(&store, self.subject.pseudonym, BlockId([0; 32]));
         let mut manifest = Manifest::new(session.to_string(), from.to_string(), into.to_string());
+        let mut repositories: BTreeMap<String, RepositoryMerge> =
+            repositories.into_iter().map(|known| (known.path.clone(), known)).collect();
         let mut next = before.numbers.values().max().copied().unwrap_or_default();
         let mut total = 0;
         let mut put = |name: String, bytes: &[u8]| -> Result<Option<String>> {
@@ -130,6 +135,7 @@ impl Client {
         };
         for (place, conflict) in sides.merge.conflicts.iter().enumerate() {
             let mut listed = Listed::new(conflict, decided.get(&place).cloned());
+            listed.repository = repositories.remove(&listed.path);
             let number = before.numbers.get(&listed.id).copied().unwrap_or_else(|| {
                 next += 1;
                 next
@@ -220,6 +226,21 @@ pub(super) fn read_decisions(layout: &Path) -> Result<Decisions> {
         return Err(Error::invalid("bad_manifest", format!("{} is too long to be a manifest", path.display())));
     }
     Decisions::read(&bytes)
+}
+
+/// Refuses a decision that is neither one of the words nor a file of the layout.
+///
+/// # Errors
+/// `invalid` (`bad_decision`).
+pub(super) fn refuse_missing(conflict: &Conflict, layout: Option<&Path>, file: &TreePath) -> Result<()> {
+    let why = match layout {
+        None => format!("{:?} is none of the choices, and nothing is laid out yet", file.to_string()),
+        Some(layout) if files::exists(&layout.join(OsStr::from_bytes(file.as_bytes())))? => return Ok(()),
+        Some(layout) => {
+            format!("{:?} is none of the choices, and no file in {}", file.to_string(), layout.display())
+        }
+    };
+    Err(bad_decision(conflict, &why))
 }
 
 /// What a file of a layout holds.

@@ -1,6 +1,7 @@
 //! The manifest of a merge that waits for decisions. It is an agent's to edit, so that nothing in it but its decisions is
 //! believed.
 
+use super::RepositoryMerge;
 use super::decision::Choice;
 use data_encoding::HEXLOWER;
 use samite_model::tree::{Conflict, Content, Entry, Side};
@@ -49,6 +50,9 @@ pub(super) struct Listed {
     /// What is in it and differs between the sides, of a directory or repository that is decided whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inside: Vec<String>,
+    /// The commits that leave a git repository where the other side is taken, and how to keep both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) repository: Option<RepositoryMerge>,
     pub(super) decision: Option<String>,
 }
 
@@ -122,6 +126,7 @@ impl Listed {
             theirs,
             proposed: None,
             inside,
+            repository: None,
             decision,
         }
     }

@@ -8,17 +8,21 @@
 
 mod base;
 mod carry_out;
+mod commits;
 mod decision;
 mod diverge;
 mod layout;
 mod manifest;
 mod open;
 mod plan;
+mod repository;
 mod sides;
 
 pub(crate) use carry_out::AFTER_MERGE;
+pub use commits::RepositorySide;
 pub use decision::Choice;
 pub use diverge::{Divergence, SharedResource};
+pub use repository::{RepositoryMerge, Stays};
 
 use crate::payload::MergeDecision;
 use crate::workspace::Restored;
@@ -87,6 +91,8 @@ pub struct MergeReport {
     pub undecided: Vec<Undecided>,
     /// How conflicts were decided.
     pub decisions: Vec<MergeDecision>,
+    /// The git repositories that both sides changed, with the commits that leave one where the other is taken.
+    pub repositories: Vec<RepositoryMerge>,
     /// What it changes in the workspace, as far as it is decided.
     pub changes: Vec<Change>,
     /// The directory in which conflicts are laid out.

@@ -120,10 +120,13 @@ impl Writer {
             cause: Cause::Safety,
             observer: request.observer.clone(),
         };
-        let ours = self.checkpoint(options).await?;
+        // A merge that is asked for again adds nothing where nothing changed.
+        let ours = self.checkpoint_of_change(options).await?;
         let store = self.core().blocks();
         let tree = Tree::new(&store, self.client.subject.pseudonym, ours.root);
-        let listed = Ours { at: ours.position, listing: tree.listing()?, rules: tree.root()?.rules, directory: None };
+        // The head, since a merge that was recorded after its tree has a second parent.
+        let at = Position { journal: self.branch, seq: self.core().journal(self.branch).await?.head };
+        let listed = Ours { at, listing: tree.listing()?, rules: tree.root()?.rules, directory: None };
         let theirs = (branches.theirs.position, branches.theirs.tree.root);
         let sides = self.client.work_out(&branches.history, listed, theirs).await?;
         Ok((ours.position, ours.root, sides))
@@ -131,7 +134,7 @@ impl Writer {
 
     async fn begin_merge(&self, branches: &Branches, request: &MergeRequest) -> Result<MergeReport> {
         let (ours, root, sides) = self.work_out(branches, request).await?;
-        let decided = decide(&sides, request, &Decisions::default())?;
+        let decided = decide(&sides, request, &Decisions::default(), None)?;
         let started = |decided: &Decided, layout: Option<String>| MergeStarted {
             from: branches.from,
             theirs: branches.theirs.position,
@@ -150,20 +153,20 @@ impl Writer {
         sides.merged(&decided.by_place, None, 0)?;
         let directory = &branches.workspace.directory;
         let layout = self.client.make_layout(branches.into, request.layout.as_deref(), directory)?;
-        self.lay_out(branches, &layout, &sides, &Decisions::default(), &decided)?;
+        self.lay_out(branches, (&layout, ours.seq), &sides, &Decisions::default(), &decided)?;
         samite_host::kill_point("merge.laid_out");
         let started = started(&decided, Some(layout.to_string_lossy().into_owned()));
         let draft = self.core().draft(EntryKind::MERGE_STARTED, &started, views::merge_started(&started))?;
         self.commit(Vec::new(), vec![draft]).await?;
         self.forget_steps();
         samite_host::kill_point("merge.started");
-        Ok(report(branches, &sides, decided, Some(layout)))
+        Ok(report(branches, &sides, decided, layout, ours.seq))
     }
 
     fn lay_out(
         &self,
         branches: &Branches,
-        layout: &std::path::Path,
+        (layout, ours): (&std::path::Path, u64),
         sides: &Sides,
         before: &Decisions,
         decided: &Decided,
@@ -174,7 +177,8 @@ impl Writer {
         };
         let words: BTreeMap<usize, String> =
             decided.by_place.iter().map(|(place, choice)| (*place, word(choice))).collect();
-        self.client.lay_out(layout, (self.session, branches.from, branches.into), sides, before, &words)
+        let repositories = branches.repositories(sides, |place| decided.choice(place), true, Some(ours));
+        self.client.lay_out(layout, (self.session, branches.from, branches.into), sides, before, &words, repositories)
     }
 
     async fn end_merge(
@@ -188,9 +192,8 @@ impl Writer {
     ) -> Result<MergeReport> {
         let layout = started.layout.as_ref().map(PathBuf::from);
         let merged = sides.merged(&decided.by_place, layout.as_deref(), self.core().now())?;
-        let mut report = report(branches, sides, decided, layout);
-        report.state = MergeState::Merged;
-        report.layout = None;
+        let ours = Some(started.ours.seq);
+        let mut report = branches.filled(MergeState::Merged, sides, decided, layout.as_deref(), ours);
         let (position, restored) =
             self.carry_out_merge(&branches.workspace, started, root, &merged, &request.observer).await?;
         report.position = Some(position);
@@ -222,16 +225,21 @@ impl Writer {
             let (position, restored) = put.await?;
             let store = self.core().blocks();
             let merged = Tree::new(&store, self.client.subject.pseudonym, target).listing()?;
+            let choice = |place: usize| {
+                let path = sides.merge.conflicts.get(place)?.path.to_string();
+                open.decisions.iter().find(|decision| decision.path == path).map(|decision| decision.choice.as_str())
+            };
             return Ok(MergeReport {
+                repositories: branches.repositories(&sides, choice, false, Some(open.ours.seq)),
                 bases: sides.bases.clone(),
-                decisions: open.decisions,
+                decisions: open.decisions.clone(),
                 changes: changed(&sides.ours, &merged),
                 restored: Some(restored),
                 position: Some(position),
                 ..branches.report(MergeState::Merged)
             });
         }
-        let decided = decide(&sides, request, &manifest)?;
+        let decided = decide(&sides, request, &manifest, Some(&layout))?;
         let started = MergeStarted {
             ours,
             bases: sides.base_roots.clone(),
@@ -245,9 +253,9 @@ impl Writer {
         }
         sides.merged(&decided.by_place, Some(&layout), 0)?;
         samite_host::files::create_private_dir(&layout)?;
-        self.lay_out(&branches, &layout, &sides, &manifest, &decided)?;
+        self.lay_out(&branches, (&layout, ours.seq), &sides, &manifest, &decided)?;
         samite_host::kill_point("merge.laid_out_anew");
-        Ok(report(&branches, &sides, decided, Some(layout)))
+        Ok(report(&branches, &sides, decided, layout, ours.seq))
     }
 
     /// Finishes a merge that was cut off while it was carried out; none when it was not begun.
@@ -275,6 +283,7 @@ impl Writer {
             bases: Vec::new(),
             undecided: Vec::new(),
             decisions: started.decisions,
+            repositories: Vec::new(),
             changes: Vec::new(),
             layout: None,
             unrecorded: 0,
@@ -300,6 +309,7 @@ impl Writer {
             bases: Vec::new(),
             undecided: Vec::new(),
             decisions: Vec::new(),
+            repositories: Vec::new(),
             changes: Vec::new(),
             layout: None,
             unrecorded: 0,
@@ -309,9 +319,8 @@ impl Writer {
     }
 }
 
-fn report(branches: &Branches, sides: &Sides, decided: Decided, layout: Option<PathBuf>) -> MergeReport {
-    let mut report = branches.report(MergeState::Open);
-    report.fill(sides, decided, layout.as_deref());
-    report.layout = layout;
+fn report(branches: &Branches, sides: &Sides, decided: Decided, layout: PathBuf, ours: u64) -> MergeReport {
+    let mut report = branches.filled(MergeState::Open, sides, decided, Some(&layout), Some(ours));
+    report.layout = Some(layout);
     report
 }

@@ -2,8 +2,9 @@
 
 use super::decision::{Choice, means};
 use super::manifest::{Decisions, id};
+use super::repository::Names;
 use super::sides::{Ours, Sides};
-use super::{MergeReport, MergeRequest, MergeState, Undecided};
+use super::{MergeReport, MergeRequest, MergeState, RepositoryMerge, Undecided};
 use crate::client::Client;
 use crate::payload::MergeDecision;
 use crate::settings::check_merging;
@@ -14,16 +15,19 @@ use samite_model::tree::{Change, ChangeKind, ConflictKind, Listing, diff};
 use samite_model::{BranchId, Error, Result, SessionId};
 use samite_workspace::{Tree, scan};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The branches of a merge, looked up.
 pub(super) struct Branches {
+    pub(super) session: SessionId,
     pub(super) into: BranchId,
     pub(super) from: BranchId,
     /// The tree that is merged.
     pub(super) theirs: RecordedTree,
     pub(super) workspace: WorkspaceInfo,
     pub(super) history: History,
+    /// The merged branch's own directory, if it has one.
+    pub(super) their_directory: Option<PathBuf>,
     /// How many paths of the merged branch's own directory are not as in its last tree.
     pub(super) unrecorded: u64,
     /// Whether all of it is merged already.
@@ -35,6 +39,13 @@ pub(super) struct Decided {
     pub(super) by_place: BTreeMap<usize, Choice>,
     pub(super) undecided: Vec<Undecided>,
     pub(super) decisions: Vec<MergeDecision>,
+}
+
+impl Decided {
+    /// What is taken for the conflict at a place, if that is decided.
+    pub(super) fn choice(&self, place: usize) -> Option<&'static str> {
+        self.by_place.get(&place).map(Choice::name)
+    }
 }
 
 impl Client {
@@ -64,12 +75,13 @@ impl Client {
         let history = self.merge_history(session).await?;
         let up_to_date = history.comes_before(theirs.position, self.head(session, into).await?);
         let mut unrecorded = 0;
-        if self.workspace_of_branch(session, from).await?.is_some() {
+        let their_directory = self.workspace_of_branch(session, from).await?.map(|workspace| workspace.directory);
+        if their_directory.is_some() {
             let status = self.workspace_status(session, Some(from)).await?;
             let is_change = |change: &&Change| change.kind != ChangeKind::Time;
             unrecorded = status.changes.iter().filter(is_change).count() as u64;
         }
-        Ok(Branches { into, from, theirs, workspace, history, unrecorded, up_to_date })
+        Ok(Branches { session, into, from, theirs, workspace, history, their_directory, unrecorded, up_to_date })
     }
 
     /// What merging a branch into another (none: the current one) would do. Touches nothing.
@@ -103,10 +115,8 @@ impl Client {
         let ours = Ours { at, listing: scanned.listing(), rules, directory };
         let theirs = (branches.theirs.position, branches.theirs.tree.root);
         let sides = self.work_out(&branches.history, ours, theirs).await?;
-        let decided = decide(&sides, request, &Decisions::default())?;
-        let mut report = branches.report(MergeState::Planned);
-        report.fill(&sides, decided, None);
-        Ok(report)
+        let decided = decide(&sides, request, &Decisions::default(), None)?;
+        Ok(branches.filled(MergeState::Planned, &sides, decided, None, None))
     }
 }
 
@@ -120,6 +130,7 @@ impl Branches {
             bases: Vec::new(),
             undecided: Vec::new(),
             decisions: Vec::new(),
+            repositories: Vec::new(),
             changes: Vec::new(),
             layout: None,
             unrecorded: self.unrecorded,
@@ -127,10 +138,48 @@ impl Branches {
             position: None,
         }
     }
+
+    /// How a merge of these sides stands. `ours_at` is where ours was recorded, if it was.
+    pub(super) fn filled(
+        &self,
+        state: MergeState,
+        sides: &Sides,
+        decided: Decided,
+        layout: Option<&Path>,
+        ours_at: Option<u64>,
+    ) -> MergeReport {
+        let mut report = self.report(state);
+        report.repositories =
+            self.repositories(sides, |place| decided.choice(place), state == MergeState::Open, ours_at);
+        report.fill(sides, decided, layout);
+        report
+    }
+
+    /// What becomes of the repositories that both sides changed.
+    pub(super) fn repositories<'a>(
+        &self,
+        sides: &Sides,
+        choice: impl Fn(usize) -> Option<&'a str>,
+        is_open: bool,
+        ours_at: Option<u64>,
+    ) -> Vec<RepositoryMerge> {
+        let session = self.session.short();
+        let (from, into) = (format!("{session}:{}", self.from.short()), format!("{session}:{}", self.into.short()));
+        let names = Names {
+            from: &from,
+            into: &into,
+            theirs_at: self.theirs.position.seq,
+            ours_at,
+            workspace: &self.workspace.directory,
+            their_directory: self.their_directory.as_deref(),
+            is_open,
+        };
+        sides.repositories(choice, &names)
+    }
 }
 
 impl MergeReport {
-    pub(super) fn fill(&mut self, sides: &Sides, decided: Decided, layout: Option<&Path>) {
+    fn fill(&mut self, sides: &Sides, decided: Decided, layout: Option<&Path>) {
         self.bases.clone_from(&sides.bases);
         // What cannot be made of the decisions so far says so when all are there.
         if let Ok(merged) = sides.merged(&decided.by_place, layout, 0) {
@@ -150,7 +199,12 @@ pub(super) fn changed(ours: &Listing, merged: &Listing) -> Vec<Change> {
 ///
 /// # Errors
 /// `invalid`: `no_conflict` when the caller decides what is no conflict, `bad_decision`.
-pub(super) fn decide(sides: &Sides, request: &MergeRequest, manifest: &Decisions) -> Result<Decided> {
+pub(super) fn decide(
+    sides: &Sides,
+    request: &MergeRequest,
+    manifest: &Decisions,
+    layout: Option<&Path>,
+) -> Result<Decided> {
     let conflicts = &sides.merge.conflicts;
     if let Some((words, _)) =
         request.take.iter().find(|(words, _)| !conflicts.iter().any(|conflict| means(words, conflict)))
@@ -171,6 +225,9 @@ pub(super) fn decide(sides: &Sides, request: &MergeRequest, manifest: &Decisions
                 return Err(super::carry_out::bad_decision(conflict, "nothing is proposed there"));
             }
             Some(choice) => {
+                if let Choice::File(file) = &choice {
+                    super::layout::refuse_missing(conflict, layout, file)?;
+                }
                 let decision = MergeDecision { path, kind: conflict.kind, choice: choice.name().to_owned() };
                 decided.decisions.push(decision);
                 decided.by_place.insert(place, choice);

@@ -1,5 +1,6 @@
 //! The three trees of a merge, and what comes of them.
 
+use super::repository::{TwoSides, two_sides};
 use crate::client::Client;
 use samite_host::files;
 use samite_model::history::History;
@@ -24,6 +25,8 @@ pub(super) struct Sides {
     pub(super) merge: Merge,
     /// Text that is proposed, by the place of the conflict.
     pub(super) texts: BTreeMap<usize, Vec<u8>>,
+    /// The commits of repositories, by the place of the conflict.
+    pub(super) repositories: BTreeMap<usize, TwoSides>,
 }
 
 /// Ours, with the rules by which it was made.
@@ -63,12 +66,14 @@ impl Client {
         };
         let merge = merge(&base, &ours.listing, &theirs, &options);
         let mut texts = BTreeMap::new();
+        let mut repositories = BTreeMap::new();
         for (place, conflict) in merge.conflicts.iter().enumerate() {
+            repositories.extend(two_sides(conflict, &tree, ours.directory.as_deref()).map(|sides| (place, sides)));
             if let Some(text) = proposed_text(&tree, conflict, ours.directory.as_deref())? {
                 texts.insert(place, text);
             }
         }
-        Ok(Sides { base, ours: ours.listing, theirs, bases, base_roots, merge, texts })
+        Ok(Sides { base, ours: ours.listing, theirs, bases, base_roots, merge, texts, repositories })
     }
 }
 

@@ -8,7 +8,7 @@ mod imported;
 use crate::client::Client;
 use crate::import::Teller;
 use crate::log::ReadOptions;
-use crate::payload::{ArtifactPublished, ForkReason, TreeRecorded};
+use crate::payload::{ArtifactPublished, ForkReason, Merged, TreeRecorded};
 use crate::step::StepRecord;
 use group::{Mark, Marked, Span, spans};
 use samite_model::cadence::Cause;
@@ -62,6 +62,19 @@ pub struct TurnArtifact {
     pub time: i64,
 }
 
+/// A branch that was merged in a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnMerge {
+    /// Where that is recorded; the outcome of the step that put the files comes right after it.
+    pub seq: u64,
+    /// The branch that was merged.
+    pub from: BranchId,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Where the tree that was merged was recorded.
+    pub theirs: Position,
+}
+
 /// A turn.
 #[derive(Clone, Debug)]
 pub struct Turn {
@@ -82,6 +95,8 @@ pub struct Turn {
     pub trees: Vec<TurnTree>,
     /// What was published.
     pub artifacts: Vec<TurnArtifact>,
+    /// What was merged.
+    pub merges: Vec<TurnMerge>,
 }
 
 /// A line that goes on elsewhere from a position of a branch.
@@ -148,6 +163,7 @@ impl Client {
             None => Vec::new(),
         };
         let mut trees = self.turn_trees(session, branch, (first, head)).await?;
+        let mut merges = self.turn_merges(session, branch, (first, head)).await?;
         let mut turns = Vec::new();
         for (number, span) in shown.into_iter().enumerate() {
             let Span { first, last, ended, mut said, artifacts } = span;
@@ -159,9 +175,12 @@ impl Client {
             let steps = std::mem::replace(&mut steps, rest);
             let rest = trees.split_off(trees.partition_point(|tree| within(tree.seq)));
             let trees = std::mem::replace(&mut trees, rest);
+            let rest = merges.split_off(merges.partition_point(|merge| within(merge.seq)));
+            let merges = std::mem::replace(&mut merges, rest);
             // What only told that nothing goes on is no turn.
             if !said.is_empty() || !steps.is_empty() || !trees.is_empty() || !artifacts.is_empty() || ended {
-                turns.push(Turn { number: earlier + number + 1, first, last, ended, said, steps, trees, artifacts });
+                let number = earlier + number + 1;
+                turns.push(Turn { number, first, last, ended, said, steps, trees, artifacts, merges });
             }
         }
         let others = self.other_lines(session, branch, (first, head)).await?;
@@ -251,6 +270,33 @@ impl Client {
             tree.there = place.is_some();
         }
         Ok(trees)
+    }
+
+    /// What was merged into a branch between two seqs.
+    async fn turn_merges(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        (first, head): (u64, u64),
+    ) -> Result<Vec<TurnMerge>> {
+        let options =
+            ReadOptions { from: first, to: Some(head), kinds: vec![EntryKind::MERGED], ..ReadOptions::default() };
+        if first > head {
+            return Ok(Vec::new());
+        }
+        let entries = self.read(session, Some(branch), options).await?.all().await?;
+        let mut merges = Vec::new();
+        for entry in entries.into_iter().filter(|entry| entry.payload.is_some()) {
+            let Merged { from, theirs, .. } = entry.json()?;
+            merges.push(TurnMerge { seq: entry.position.seq, from, name: None, theirs });
+        }
+        if !merges.is_empty() {
+            let branches = self.branches(session).await?;
+            for merge in &mut merges {
+                merge.name = branches.iter().find(|other| other.id == merge.from).and_then(|other| other.name.clone());
+            }
+        }
+        Ok(merges)
     }
 
     /// How two trees differ; none where one of them is gone.

@@ -155,6 +155,33 @@ impl Writer {
         Ok(Taking { workspace, base, known, others: false, label, environment, observer, cause, before })
     }
 
+    /// Takes a checkpoint, unless the directory is as in the branch's last tree: then it answers with that.
+    ///
+    /// # Errors
+    /// As [`Client::checkpoint`].
+    pub(crate) async fn checkpoint_of_change(&self, options: CheckpointOptions) -> Result<Checkpoint> {
+        let taking = self.taking(options, None).await?;
+        let mut round = 0;
+        loop {
+            round += 1;
+            let (taken, _) = self.take(&taking).await?;
+            if taken.unchanged
+                && let Some(last) = self.last_tree().await?.filter(|last| last.tree.root == taken.root)
+            {
+                return Ok(taken.at(last.position));
+            }
+            samite_host::kill_point("checkpoint.before_commit");
+            match self.commit_with(taken.commit.clone(), vec![taken.draft.clone()]).await {
+                Err(error) if is_collected(&error) && round < ROUNDS => {}
+                committed => {
+                    let seq = committed?;
+                    samite_host::kill_point("checkpoint.after_commit");
+                    return Ok(taken.at(Position { journal: self.branch, seq }));
+                }
+            }
+        }
+    }
+
     /// The workspace's tree as it is now, recorded where it is not the last one; none without a workspace. `others` says that
     /// what changed since the last tree is somebody else's work: going back keeps it.
     ///

@@ -218,7 +218,7 @@ fn what_is_written_into_a_layout_leads_nowhere_else() {
             ("../secret", "bad_decision"),
             ("/etc/passwd", "bad_decision"),
             ("link", "layout_file_outside"),
-            ("missing", "no_file"),
+            ("missing", "bad_decision"),
             ("proposed", "bad_decision"),
         ] {
             Two::decide(&layout, "a", decision);
