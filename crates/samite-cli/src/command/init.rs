@@ -115,7 +115,7 @@ impl Init {
             (false, _) => install(text, &self.wanted(surface)?),
         };
         let mut after = changed.map_err(|error| error.context(shown.clone()))?;
-        let made = self.made(&path, before.as_deref(), &after)?;
+        let made = self.made(&path, text, &after)?;
         if let Some(made) = &made {
             after = made.before.clone().unwrap_or_default();
         }
@@ -159,10 +159,11 @@ impl Init {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What was noted when the settings file was made, where taking the hooks away left nothing but that.
-    fn made(&self, path: &Path, before: Option<&str>, after: &str) -> Result<Option<record::Made>> {
-        // A link is somebody's, and so is what it leads to.
-        if !self.undo || before.is_none() || after != BEGUN || path.is_symlink() {
+    /// What was noted when the settings file was made, where taking the hooks away leaves nothing but that.
+    fn made(&self, path: &Path, before: &str, after: &str) -> Result<Option<record::Made>> {
+        // Where there were no hooks to take away, it may be a file that a person made since. A link is somebody's, and so
+        // is what it leads to.
+        if !self.undo || after == before || after != BEGUN || path.is_symlink() {
             return Ok(None);
         }
         record::of(path)

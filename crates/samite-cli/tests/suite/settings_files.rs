@@ -125,6 +125,12 @@ fn what_was_not_there_before_is_not_there_after() {
     fs::write(home.settings(), mine).unwrap();
     assert_eq!(undo("claude-code")["removed"], json!(false));
     assert_eq!(serde_json::from_str::<Value>(&home.text()).unwrap(), json!({"model": "opus"}));
+    // Emptied by the person: nothing of it is samite's any more.
+    fs::remove_file(home.settings()).unwrap();
+    home.init(&["claude-code", "--yes"]).ok();
+    fs::write(home.settings(), "{}\n").unwrap();
+    let answer = undo("claude-code");
+    assert_eq!((&answer["changed"], home.text().as_str()), (&json!(false), "{}\n"));
     // Emptied by the person, and theirs since: hooks that come again go again, and the file stays.
     fs::write(home.settings(), "{}\n").unwrap();
     home.init(&["claude-code", "--yes"]).ok();

@@ -164,7 +164,9 @@ impl Run {
         match ran {
             Ran::Ended { outcome, replayed, settled } => {
                 let settled = settled.as_deref().map(SettlementShape::new);
-                if let Some(words) = settled.as_ref().and_then(|settled| settled.note(&key)) {
+                if let Some(words) = settled.as_ref().and_then(|settled| settled.note(&key))
+                    && !surface.printer.is_json()
+                {
                     surface.printer.note(&words);
                 }
                 if replayed {
