@@ -4,6 +4,7 @@
 //! known before it is made. What the store knows already is skipped, so an import that was cut off goes on.
 
 mod batch;
+mod known;
 mod target;
 
 use super::claude_code::{AgentIdentity, Finished, KnownRecords, Lines, Planner as ClaudeCode, identify};

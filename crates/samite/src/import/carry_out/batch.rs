@@ -1,18 +1,19 @@
 //! One branch of an import: entries gathered into commits.
 
 use super::Before;
+use super::known::Known;
 use crate::artifact::{ArtifactSource, PutArtifact};
 use crate::client::Client;
 use crate::core::Draft;
 use crate::import::frame::plan::{Append, Attachment, CallStarted, DedupeId};
 use crate::payload::{Event, StepEnded, StepStarted};
-use crate::views::{self, IndexHash, OpenStep, Projection, row};
+use crate::views::{self, IndexHash, OpenStep, Projection};
 use crate::writer::{Writer, WriterOptions};
-use samite_ledger::{Guard, RowQuery};
+use samite_ledger::Guard;
 use samite_model::step::{Effect, OutcomeKind};
 use samite_model::{BranchId, EntryKind, Position, Result, SessionId};
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A commit has about this many entries, or this many bytes.
 const BATCH_ENTRIES: usize = 256;
@@ -26,11 +27,7 @@ pub(super) struct BranchImport {
     head: u64,
     drafts: Vec<Draft>,
     bytes: usize,
-    /// What the branch has by its dedupe hashes: where, and the fingerprint.
-    known: HashMap<[u8; 16], (Position, [u8; 16])>,
     open: HashMap<[u8; 16], OpenStep>,
-    /// The keys of the steps that the branch has, whatever became of them.
-    steps: HashSet<[u8; 16]>,
     /// The line before its steps.
     last: Option<Last>,
     /// Whether anything was added.
@@ -51,16 +48,9 @@ impl BranchImport {
         let writer =
             client.writer(session, Some(branch), WriterOptions { process, ..WriterOptions::default() }).await?;
         let head = client.head(session, branch).await?;
-        let rows = |kind| client.core.0.ledger.rows(RowQuery { at: head, kind, hashes: Vec::new(), limit: usize::MAX });
-        let known = rows(row::DEDUPE)
-            .await?
-            .into_iter()
-            .filter_map(|row| Some((row.hash, (row.position, <[u8; 16]>::try_from(row.value.as_slice()).ok()?))))
-            .collect();
-        let steps = rows(row::STEP).await?.into_iter().map(|row| row.hash).collect();
         let (_, open) = writer.open_steps(true).await?;
         let open = open.iter().map(|step| (step.key, step.clone())).collect();
-        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, known, open, steps, last: None, added: false })
+        Ok(Self { writer, head: head.seq, drafts: Vec::new(), bytes: 0, open, last: None, added: false })
     }
 
     fn next(&self) -> Position {
@@ -74,6 +64,7 @@ impl BranchImport {
 
     pub(super) async fn append(
         &mut self,
+        known: &mut Known,
         append: &Append<'_>,
         range: Option<(u64, u64)>,
     ) -> Result<(Position, Option<Before>)> {
@@ -81,20 +72,20 @@ impl BranchImport {
         if self.drafts.len() >= BATCH_ENTRIES || self.bytes >= BATCH_BYTES {
             self.flush().await?;
         }
-        let hash = self.writer.own_hash();
+        let (hash, branch) = (self.writer.own_hash(), self.writer.branch());
         let fingerprint = hash.hash("submitted", &[&append.kind.code().to_be_bytes(), &append.payload])?;
         let mut id = append.dedupe.as_str();
         let mut key = hash.hash("dedupe", &[id.as_bytes()])?;
         let mut before = None;
-        if self.known.get(&key).is_some_and(|(_, known)| *known != fingerprint) {
+        if known.entry(branch, &key).is_some_and(|(_, known)| known != fingerprint) {
             id = append.dedupe_if_changed.as_str();
             key = hash.hash("dedupe", &[id.as_bytes()])?;
             before = append.class.map(|class| Before::Changed(append.line, class));
         }
         let also = append.known_as.as_ref().map(|id| hash.hash("dedupe", &[id.as_str().as_bytes()])).transpose()?;
-        if let Some((position, _)) = self.known.get(&key).or_else(|| self.known.get(&also?)) {
+        if let Some((position, _)) = known.entry(branch, &key).or_else(|| known.entry(branch, &also?)) {
             self.last = Some(Last { line: append.line, seq: position.seq, is_new: false });
-            return Ok((*position, before.or(append.class.map(Before::Stored))));
+            return Ok((position, before.or(append.class.map(Before::Stored))));
         }
         // Their bytes are durable before the entry is. One that died in between finds them by their ids.
         for (at, attachment) in append.attachments.iter().enumerate() {
@@ -108,7 +99,7 @@ impl BranchImport {
             views: Projection { rows: vec![views::dedupe(key, fingerprint)], registers: Vec::new() },
         };
         let position = self.next();
-        self.known.insert(key, (position, fingerprint));
+        known.add(key, position, fingerprint);
         self.last = Some(Last { line: append.line, seq: position.seq, is_new: true });
         self.push(draft);
         Ok((position, before))
@@ -140,7 +131,7 @@ impl BranchImport {
         self.last.as_ref().filter(|last| last.line == line)
     }
 
-    pub(super) fn call_started(&mut self, call: &CallStarted) -> Result<()> {
+    pub(super) fn call_started(&mut self, known: &mut Known, call: &CallStarted) -> Result<()> {
         // An entry that was there before has its steps.
         let Some(source) = self.last(call.line).filter(|last| last.is_new).map(|last| last.seq) else { return Ok(()) };
         let input = call.input.as_ref().filter(|input| input.to_string().len() <= INPUT_BYTES);
@@ -160,12 +151,13 @@ impl BranchImport {
         };
         let hashes = views::step_hashes(&self.writer.own_hash(), &started)?;
         // A record that was changed since tells its calls again: each is one step, which may still be open.
-        if !self.steps.insert(hashes.key) {
+        if known.has_step(self.writer.branch(), &hashes.key) {
             return Ok(());
         }
         let id = self.writer.core().entry_id()?;
         let start = self.next();
         let draft = self.writer.start_draft(id, &started, &hashes)?;
+        known.add_step(hashes.key, start);
         self.open.insert(hashes.key, OpenStep::new(id, start, self.writer.epoch(), 1, &hashes));
         self.push(draft);
         Ok(())

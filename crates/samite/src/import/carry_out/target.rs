@@ -2,6 +2,7 @@
 
 use super::Before;
 use super::batch::BranchImport;
+use super::known::Known;
 use crate::branch::ForkOptions;
 use crate::client::Client;
 use crate::import::frame::plan::{Append, BranchRef, CallStarted, Fork};
@@ -14,6 +15,7 @@ pub(super) struct Target {
     /// The harness's own name of it.
     pub(super) name: String,
     branches: HashMap<BranchRef, BranchImport>,
+    known: Known,
     /// Where each line's entry is.
     positions: HashMap<u64, Position>,
 }
@@ -21,21 +23,24 @@ pub(super) struct Target {
 impl Target {
     pub(super) async fn open(client: &Client, session: SessionId, name: String) -> Result<Self> {
         let first = client.session(session).await?.created.branch;
-        let mut target = Self { session, name, branches: HashMap::new(), positions: HashMap::new() };
+        let mut target =
+            Self { session, name, branches: HashMap::new(), known: Known::default(), positions: HashMap::new() };
         target.add(client, BranchRef(0), first).await?;
         Ok(target)
     }
 
     async fn add(&mut self, client: &Client, name: BranchRef, branch: BranchId) -> Result<()> {
         let import = BranchImport::open(client, self.session, branch).await?;
+        // Nobody but its writer adds to it from here on.
+        self.known.read(client, branch).await?;
         self.branches.insert(name, import);
         Ok(())
     }
 
-    fn branch(&mut self, name: BranchRef) -> Result<&mut BranchImport> {
-        self.branches
-            .get_mut(&name)
-            .ok_or_else(|| Error::internal("bad_plan", "a plan names a branch before it is forked"))
+    fn branch(&mut self, name: BranchRef) -> Result<(&mut BranchImport, &mut Known)> {
+        let branch = self.branches.get_mut(&name);
+        let branch = branch.ok_or_else(|| Error::internal("bad_plan", "a plan names a branch before it is forked"))?;
+        Ok((branch, &mut self.known))
     }
 
     pub(super) async fn fork(&mut self, client: &Client, fork: &Fork) -> Result<()> {
@@ -44,7 +49,7 @@ impl Target {
             branch
         } else {
             // The fork point must be durable, and the steps open there known.
-            self.branch(fork.from)?.flush().await?;
+            self.branch(fork.from)?.0.flush().await?;
             let at = self.positions.get(&fork.at_line).copied().ok_or_else(|| {
                 Error::internal("bad_plan", format!("a plan forks at line {}, which has no entry", fork.at_line))
             })?;
@@ -66,17 +71,19 @@ impl Target {
             let seq = |line| self.positions.get(&line).map(|position| position.seq);
             Some((seq(range.first)?, seq(range.last)?))
         });
-        let (position, before) = self.branch(append.branch)?.append(append, range).await?;
+        let (branch, known) = self.branch(append.branch)?;
+        let (position, before) = branch.append(known, append, range).await?;
         self.positions.insert(append.line, position);
         Ok(before)
     }
 
     pub(super) fn call_started(&mut self, call: &CallStarted) -> Result<()> {
-        self.branch(call.branch)?.call_started(call)
+        let (branch, known) = self.branch(call.branch)?;
+        branch.call_started(known, call)
     }
 
     pub(super) fn call_ended(&mut self, branch: BranchRef, line: u64, tool_use: &str, failed: bool) -> Result<()> {
-        self.branch(branch)?.call_ended(line, tool_use, failed)
+        self.branch(branch)?.0.call_ended(line, tool_use, failed)
     }
 
     /// Makes everything durable, gives the branches up, and makes the right one current.
