@@ -83,7 +83,8 @@ impl FileSource {
         }
     }
 
-    fn failed(&self, source: std::io::Error) -> Error {
+    /// The error for what reading it answered.
+    pub(super) fn failed(&self, source: std::io::Error) -> Error {
         samite_host::files::io_error("read", &self.path, source)
     }
 

@@ -78,7 +78,8 @@ impl<'a> Bundler<'a> {
     /// `unavailable` when it cannot be read or the store cannot be written.
     pub fn stream(&mut self, source: &mut dyn Read, metadata: Metadata) -> Result<Stored> {
         let mut file = Taking::default();
-        self.stretch(source, &mut file)?;
+        let failed = |error| Error::unavailable("unreadable", "the bytes cannot be read").because(error);
+        self.stretch(source, &mut file, failed)?;
         self.stored(file, metadata)
     }
 
@@ -93,7 +94,9 @@ impl<'a> Bundler<'a> {
             for piece in reading.pieces()? {
                 match piece {
                     file::Stretch::Hole(length) => file.hole(length),
-                    file::Stretch::Data(range) => self.stretch(&mut reading.range(range), &mut file)?,
+                    file::Stretch::Data(range) => {
+                        self.stretch(&mut reading.range(range), &mut file, |error| reading.failed(error))?;
+                    }
                 }
             }
             Ok(file)
@@ -101,15 +104,17 @@ impl<'a> Bundler<'a> {
         Ok((self.stored(taken, source.metadata()?)?, stamp))
     }
 
-    /// Cuts and stores a stretch of a file.
-    fn stretch(&mut self, source: &mut dyn Read, file: &mut Taking) -> Result<()> {
+    /// Cuts and stores a stretch of a file; what reading it answers is told as `failed` says.
+    fn stretch(
+        &mut self,
+        source: &mut dyn Read,
+        file: &mut Taking,
+        failed: impl Fn(std::io::Error) -> Error,
+    ) -> Result<()> {
         let mut bytes = Vec::new();
         loop {
             let wanted = (STRETCH - bytes.len()) as u64;
-            let read = source
-                .take(wanted)
-                .read_to_end(&mut bytes)
-                .map_err(|error| Error::unavailable("unreadable", "the file's bytes cannot be read").because(error))?;
+            let read = source.take(wanted).read_to_end(&mut bytes).map_err(&failed)?;
             let last = (read as u64) < wanted;
             let whole = last && file.segments.is_empty() && bytes.len() as u64 <= SMALL_FILE;
             // As a snapshot cuts it: what is in the workspace as well is stored once.

@@ -110,7 +110,7 @@ impl Writer {
                 Ok(None) => delivered.unchanged += 1,
                 // It went between the look and the read.
                 Err(error) if error.code() == "no_file" => {}
-                Err(error) if is_of_file(&error) => delivered.fail(&path, error),
+                Err(error) if is_of_file(&error, &workspace, &path) => delivered.fail(&path, error),
                 Err(error) => return Err(error),
             }
             if batch.len() >= BATCH {
@@ -157,12 +157,12 @@ impl Writer {
         let (paths, items): (Vec<TreePath>, Vec<Item>) = batch.into_iter().unzip();
         match self.publish(&items, Some(workspace)).await {
             Ok(puts) => delivered.take(puts),
-            Err(error) if is_of_file(&error) || error.code() == "no_file" => {
+            Err(error) if error.code() == "no_file" || paths.iter().any(|path| is_of_file(&error, workspace, path)) => {
                 for (path, item) in paths.iter().zip(items) {
                     match self.publish(&[item], Some(workspace)).await {
                         Ok(puts) => delivered.take(puts),
                         Err(error) if error.code() == "no_file" => {}
-                        Err(error) if is_of_file(&error) => delivered.fail(path, error),
+                        Err(error) if is_of_file(&error, workspace, path) => delivered.fail(path, error),
                         Err(error) => return Err(error),
                     }
                 }
@@ -190,18 +190,16 @@ impl Delivered {
 }
 
 /// Whether an error is about one file, and not about the store.
-fn is_of_file(error: &Error) -> bool {
-    matches!(
-        error.code(),
-        "file_changing"
-            | "not_a_file"
-            | "bad_name"
-            | "name_too_long"
-            | "no_permission"
-            | "wrong_file_type"
-            | "io_error"
-            | "stopped"
-    )
+fn is_of_file(error: &Error, workspace: &WorkspaceInfo, path: &TreePath) -> bool {
+    match error.code() {
+        "file_changing" | "not_a_file" | "bad_name" | "name_too_long" | "stopped" => true,
+        // The store's own files may have these too: the message names the one that has it.
+        "no_permission" | "wrong_file_type" | "io_error" => {
+            let file = workspace.directory.join(path.to_string());
+            error.message().contains(&format!(" {}:", file.display()))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a file is as it was when its last version was published, for all that the file system tells.

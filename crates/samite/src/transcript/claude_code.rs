@@ -19,12 +19,21 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
         .collect();
     let followed = follow(&marks, lines.len(), happened, same);
     let mut transcript = Transcript::new(target);
-    for line in lines.iter().take(followed.upto) {
+    // A result stands before what the model said next: no model takes it elsewhere.
+    let mut open: Vec<(usize, &str, Option<&Happened>)> = followed
+        .open
+        .iter()
+        .map(|(id, end)| (next_response(&lines, id), id.as_str(), end.and_then(|index| happened.get(index))))
+        .collect();
+    for (index, line) in lines.iter().take(followed.upto).enumerate() {
+        for (_, id, end) in open.extract_if(.., |(next, ..)| *next == index) {
+            transcript.result_between(id, end);
+        }
         transcript.keep(line, &followed);
     }
     transcript.written.left_out = lines.len() - transcript.written.kept + unreadable;
-    for (id, end) in &followed.open {
-        transcript.result(id, end.and_then(|index| happened.get(index)));
+    for (_, id, end) in open {
+        transcript.result(id, end);
     }
     for event in followed.rest.iter().filter_map(|index| happened.get(*index)) {
         match event {
@@ -47,6 +56,22 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
 
 fn blocks(record: &Value) -> &[Value] {
     record.pointer("/message/content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The first record of the response after that with a call; a response has a record for each of its blocks.
+fn next_response(lines: &[Line<'_>], call: &str) -> usize {
+    let is_call = |line: &Line<'_>| {
+        blocks(&line.value)
+            .iter()
+            .any(|block| text(block, "/type") == Some("tool_use") && text(block, "/id") == Some(call))
+    };
+    let at = lines.iter().position(is_call).unwrap_or(lines.len());
+    let response = lines.get(at).and_then(|line| text(&line.value, "/message/id"));
+    let is_next = |line: &&Line<'_>| {
+        let other = text(&line.value, "/message/id");
+        !is(&line.value, "isSidechain") && other.is_some() && response.is_some() && other != response
+    };
+    at + lines.iter().skip(at).take_while(|line| !is_next(line)).count()
 }
 
 fn is(record: &Value, flag: &str) -> bool {
@@ -207,6 +232,13 @@ impl<'a> Transcript<'a> {
         };
         let block = json!({"tool_use_id": call, "type": "tool_result", "content": content, "is_error": is_error});
         self.push("user", &json!({"role": "user", "content": [block]}));
+    }
+
+    /// A result before records that are kept: what follows the last one follows it now.
+    fn result_between(&mut self, call: &str, end: Option<&Happened>) {
+        let before = self.last.clone();
+        self.result(call, end);
+        self.instead.extend(before.map(|before| (before, self.last.clone())));
     }
 
     /// The id of the next record: the session's, with a number for its last digits.

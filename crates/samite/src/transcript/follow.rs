@@ -86,6 +86,9 @@ pub(super) fn follow<M: Borrow<Mark>>(
     let whole = followed.fit.0.checked_sub(1).and_then(|last| happened.get(last));
     let before = followed.upto - usize::from(followed.upto > 0 && !matches!(whole, Some(Happened::Ended { .. })));
     let earlier = results_before(marks, before);
+    let last_call = trail.claimed.iter().rev().filter_map(|index| marks.get(*index));
+    let last_call = last_call.filter(|(_, mark)| matches!(mark, Mark::Call { .. })).map(|(record, _)| *record);
+    let seen = results_before(marks, last_call.max().unwrap_or_default());
     let last_prompt = marks
         .iter()
         .filter(within)
@@ -103,7 +106,9 @@ pub(super) fn follow<M: Borrow<Mark>>(
             }
             continue;
         }
-        if has_result && ended_at.is_none() && !over.contains(id.as_str()) {
+        // One that the model went on from to another call ended as well.
+        let is_history = over.contains(id.as_str()) || seen.contains(id.as_str());
+        if has_result && ended_at.is_none() && !is_history {
             followed.unanswered.insert(id.clone());
         }
         let kept = has_result && !followed.unanswered.contains(id);

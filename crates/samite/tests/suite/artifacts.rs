@@ -561,6 +561,34 @@ fn deliverables_are_published_when_they_changed_and_one_that_cannot_be_keeps_no_
 }
 
 #[test]
+fn a_store_that_cannot_be_written_is_no_fault_of_the_files_that_are_for_the_user() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let session = attached(&client, &work).await;
+        client.change_settings(session, |settings| settings.deliver = vec!["*.bin".to_owned()]).await.unwrap();
+        for number in [1, 2] {
+            fs::write(work.join(format!("{number}.bin")), noise(number, 400_000)).unwrap();
+        }
+        let options = WriterOptions::default;
+        let packs = store.home().join("packs");
+        let aside = packs.with_extension("aside");
+        fs::rename(&packs, &aside).unwrap();
+        fs::write(&packs, "no directory").unwrap();
+        let failed = client.publish_deliverables(session, None, options(), &Observer::default()).await.unwrap_err();
+        assert_eq!(failed.code(), "wrong_file_type");
+        assert!(failed.message().contains("/packs "), "{failed}");
+        fs::remove_file(&packs).unwrap();
+        fs::rename(&aside, &packs).unwrap();
+        let delivered = client.publish_deliverables(session, None, options(), &Observer::default()).await.unwrap();
+        assert_eq!((delivered.published.len(), delivered.failed.len()), (2, 0));
+        assert_verifies(store.store());
+    });
+}
+
+#[test]
 fn views_of_artifacts_are_made_again_and_a_missing_tree_is_found() {
     let place = Place::new();
     let work = place.directory("work");

@@ -194,3 +194,61 @@ fn told(original: &[u8]) -> Vec<Happened> {
     happened.push(Happened::Ended { said: None });
     happened
 }
+
+#[test]
+fn a_call_whose_end_the_hooks_missed_keeps_its_result_once_the_model_went_on() {
+    let lines = [
+        record("user", "a", None, json!("fix it")),
+        record("assistant", "b", Some("a"), json!([use_of("u1", "ls")])),
+        record("user", "c", Some("b"), json!([result_of("u1", "calc.py")])),
+        record("assistant", "d", Some("c"), json!([use_of("u2", "git log")])),
+        record("user", "e", Some("d"), json!([result_of("u2", "1234 fix")])),
+        record("assistant", "f", Some("e"), json!([use_of("u3", "git push")])),
+    ];
+    let bash = |command: &str| json!({"command": command});
+    let history = [
+        prompt("fix it"),
+        called("u1", "Bash", bash("ls")),
+        called("u2", "Bash", bash("git log")),
+        returned("u2", json!("1234 fix")),
+        called("u3", "Bash", bash("git push")),
+    ];
+    let at = |taken: usize| write(Harness::ClaudeCode, Some(&file(&lines)), &history[..taken], &target());
+    // Each result stands right after its call: no model takes one that stands behind another call.
+    assert_eq!(outline(&at(5)), ["a", "b", "c", "d", "e", "f", ""]);
+    assert_eq!(counts(&at(5)).3, ["u3"]);
+    assert_eq!(counts(&at(3)).3, ["u2"]);
+    // As long as it did not, the branch does not have that it ended.
+    assert_eq!(counts(&at(2)).3, ["u1"]);
+}
+
+#[test]
+fn a_result_whose_line_was_torn_is_made_where_it_stood() {
+    let of = |response: &str, mut record: Value| {
+        record["message"]["id"] = json!(response);
+        record
+    };
+    let lines = [
+        record("user", "a", None, json!("fix it")),
+        of("m1", record("assistant", "b", Some("a"), json!([use_of("u1", "ls")]))),
+        of("m1", record("assistant", "c", Some("b"), json!([use_of("u2", "pwd")]))),
+        record("user", "d", Some("c"), json!([result_of("u2", "/work")])),
+        of("m2", record("assistant", "f", Some("d"), json!([use_of("u3", "git log")]))),
+        record("user", "g", Some("f"), json!([result_of("u3", "1234 fix")])),
+    ];
+    let history = [
+        prompt("fix it"),
+        called("u1", "Bash", json!({"command": "ls"})),
+        called("u2", "Bash", json!({"command": "pwd"})),
+        returned("u2", json!("/work")),
+        returned("u1", json!("calc.py")),
+        called("u3", "Bash", json!({"command": "git log"})),
+        returned("u3", json!("1234 fix")),
+    ];
+    let written = write(Harness::ClaudeCode, Some(&file(&lines)), &history, &target());
+    assert_eq!(outline(&written), ["a", "b", "c", "d", "", "f", "g"]);
+    let records = read(&written);
+    assert_eq!((&records[4]["parentUuid"], &records[5]["parentUuid"]), (&json!("d"), &records[4]["uuid"]));
+    assert_eq!(records[4]["message"]["content"][0]["content"], "calc.py");
+    assert_eq!(counts(&written), (6, 0, 1, vec![]));
+}
