@@ -287,10 +287,22 @@ fn kill(child: &mut Child) {
         }
         next += 1;
     }
-    for pid in all {
-        signal(pid, "-KILL");
+    for pid in &all {
+        signal(*pid, "-KILL");
     }
     child.wait().unwrap();
+    // A large one is a while in ending, and until then it holds what it holds.
+    for pid in all {
+        while is_there(pid) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Whether a process has not ended; one that nobody waited for has.
+fn is_there(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
 fn signal(pid: u32, name: &str) {
