@@ -15,6 +15,9 @@ fn documented(error: &Error) -> Option<&'static str> {
 /// An error with what to do next on the command line.
 pub(crate) fn with_advice(error: Error) -> Error {
     let advice: &[&str] = match error.code() {
+        "lease_held" if error.message().starts_with("a turn of") => {
+            &["--take-over takes the branch from it; `samite log` shows how far the turn is"]
+        }
         "lease_held" => &[
             "--take-over takes the branch from it: it can write no more",
             "commands of one harness are one writer: give each the same --writer (SAMITE_WRITER)",

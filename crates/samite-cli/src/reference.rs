@@ -98,6 +98,11 @@ impl Reference {
         self.session.as_deref().unwrap_or(".")
     }
 
+    /// The position that it names.
+    pub(crate) const fn seq(&self) -> Option<u64> {
+        self.seq
+    }
+
     /// Looks it up.
     ///
     /// # Errors

@@ -132,7 +132,10 @@ impl Client {
             owners.push(state.owner);
         }
         let Taken { epoch, expires, previous, is_new } =
-            take_lease(&self.core, &state, writer, &process, time_to_live, options.take_over).await?;
+            match take_lease(&self.core, &state, writer, &process, time_to_live, options.take_over).await {
+                Ok(taken) => taken,
+                Err(error) => return Err(self.held_by_turn(session, branch, error).await),
+            };
         Ok(Writer {
             client: self.clone(),
             session,
@@ -235,7 +238,11 @@ impl Client {
         let process = options.process.as_ref().map(|identity| identity.encode().to_vec()).unwrap_or_default();
         let own =
             options.id.as_ref().is_some_and(|id| self.core.0.keys.writer(&writer_name(id, &process)) == lease.writer);
-        if own || options.take_over { Ok(()) } else { Err(lease_held(branch, &lease, self.core.now())) }
+        if own || options.take_over {
+            return Ok(());
+        }
+        let session = self.core.journal(branch).await?.family;
+        Err(self.held_by_turn(session, branch, lease_held(branch, &lease, self.core.now())).await)
     }
 }
 

@@ -3,14 +3,14 @@
 use super::session::write_for;
 use crate::input::file_or_input;
 use crate::reference::Reference;
-use crate::shape::ForkShape;
+use crate::shape::{BeforeShape, ForkShape};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::payload::ForkReason;
 use samite::workspace::{RestoreReport, Restored};
 use samite::{Client, ForkOptions, ForkReport};
 use samite_host::files;
-use samite_model::{Error, Position, Result, SessionId, limits};
+use samite_model::{BranchId, Error, Position, Result, SessionId, limits};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,6 +54,12 @@ impl Fork {
         let client = surface.open(Access::Write)?.client().await?;
         let named = self.at.find(&client).await?;
         let mut found = self.at.find_position(&client).await?;
+        let mut before = None;
+        if let (Some(named), None, None) = (named.seq, &self.edit, &self.key) {
+            let (seq, call) = before_call(&client, found.session, found.branch, named).await?;
+            found.position = client.position(found.session, found.branch, seq).await?;
+            before = call;
+        }
         let edited = match &self.edit {
             None => None,
             Some(_) if named.seq.is_none() => {
@@ -105,11 +111,27 @@ impl Fork {
             None => None,
         };
         let any = !client.workspaces(found.session).await?.is_empty();
-        let shape = ForkShape::new(found.session, &report, false).with_workspace(restored.as_ref()).with_trees(any);
+        let shape = ForkShape::new(found.session, &report, false)
+            .with_before(before)
+            .with_workspace(restored.as_ref())
+            .with_trees(any);
         let shape = shape.with_transcript(write_for(surface, &client, found.session, report.branch).await);
         surface.printer.answer(&shape)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The position that somebody means who names one, and the call whose start they named: then they mean the one before it.
+pub(super) async fn before_call(
+    client: &Client,
+    session: SessionId,
+    branch: BranchId,
+    named: u64,
+) -> Result<(u64, Option<BeforeShape>)> {
+    Ok(match client.before_step(session, branch, named).await? {
+        Some((step, before)) => (before, Some(BeforeShape::new(named, &step))),
+        None => (named, None),
+    })
 }
 
 /// The directory of a fork that was made before: it is not touched, since there may be work in it. None when the fork has
@@ -129,6 +151,7 @@ async fn made_before(
             target: from.tree.root,
             from: from.position,
             safety: None,
+            torn: Vec::new(),
             report: RestoreReport::default(),
         }));
     }

@@ -3,7 +3,9 @@
 use crate::printer::words::{bytes, count, rfc3339, short_id, time};
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::{AssessmentShape, ChangeShape, ErrorShape, PositionShape, SettlementShape, TreeShape, show_paths};
+use crate::shape::{
+    AssessmentShape, ChangeShape, ErrorShape, LeftInDoubtShape, PositionShape, SettlementShape, TreeShape, show_paths,
+};
 use crate::surface::{Access, Surface, here, site};
 use clap::Args;
 use samite::fingerprint::{Difference, StateFile};
@@ -50,6 +52,8 @@ struct Recovered {
     /// Whether nothing is left for a person to decide, or to wait for.
     clear: bool,
     steps: Vec<StepSettled>,
+    /// The steps in doubt on the lines that were left by rewinds.
+    left_in_doubt: Vec<LeftInDoubtShape>,
     workspace: Option<Workspace>,
     #[serde(skip)]
     plan: bool,
@@ -194,6 +198,7 @@ impl Recovered {
             epoch: recovery.epoch,
             clear,
             steps: recovery.steps.iter().map(step).collect(),
+            left_in_doubt: recovery.left.iter().map(LeftInDoubtShape::new).collect(),
             workspace: recovery.workspace.map(|report| Workspace {
                 id: report.workspace.id.to_string(),
                 directory: report.workspace.directory.display().to_string(),
@@ -240,12 +245,16 @@ impl Answer for Recovered {
             for step in &self.steps {
                 step.assessment.show(page);
                 if let Some(settlement) = &step.settlement {
-                    settlement.show(page);
+                    settlement.show(page, &self.session);
                 }
                 if let Some(error) = &step.error {
                     page.styled(Style::Care, format!("    it could not be recovered: {}", error.message));
                 }
             }
+        }
+        if !self.left_in_doubt.is_empty() {
+            page.gap();
+            LeftInDoubtShape::show_all(&self.left_in_doubt, &self.session, page);
         }
         if let Some(workspace) = &self.workspace {
             workspace.show(page, &self.session, self.plan);

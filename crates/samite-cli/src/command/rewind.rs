@@ -1,13 +1,14 @@
 //! `samite rewind`.
 
+use super::fork::before_call;
 use super::session::write_for;
 use crate::reference::Reference;
 use crate::shape::{ForkShape, PlanShape};
-use crate::surface::{Access, Surface};
+use crate::surface::{Access, Surface, here, site};
 use clap::Args;
+use samite::ForkOptions;
 use samite::payload::ForkReason;
-use samite::workspace::RestoreRequest;
-use samite::{Client, ForkOptions};
+use samite::workspace::{RestoreRequest, RewindPlan};
 use samite_model::{Error, Result};
 use std::process::ExitCode;
 
@@ -43,46 +44,46 @@ pub(crate) struct Rewind {
 
 impl Rewind {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let client = surface.open(if self.plan { Access::Read } else { Access::Write })?.client().await?;
+        let store = surface.open(if self.plan { Access::Read } else { Access::Write })?;
+        let client = store.client().await?;
         let found = self.to.find(&client).await?;
-        let Some(seq) = found.seq else {
+        let Some(named) = found.seq else {
             return Err(Error::invalid("no_position", format!("{} names no position to go back to", self.to))
                 .hint(format!("write {}@SEQ; `samite log {}` shows the positions", self.to, self.to)));
         };
-        if self.plan {
-            return self.preview(surface, &client).await;
-        }
+        let branch = found.branch_or_current(&client).await?;
+        let (seq, before) = before_call(&client, found.session, branch, named).await?;
+        let request =
+            RestoreRequest { force: self.force, site: Some(site(&store, &here()?)?), ..RestoreRequest::default() };
         let options = ForkOptions {
-            branch: found.branch,
+            branch: Some(branch),
             seq: Some(seq),
             reason: ForkReason::Rewind,
             name: self.name,
             key: None,
             keep: self.keep,
         };
-        let request = RestoreRequest { force: self.force, ..RestoreRequest::default() };
+        if self.plan {
+            let shape = match client.plan_rewind(found.session, &options, &request).await? {
+                RewindPlan::Files(planned) => PlanShape::new(&planned.plan),
+                RewindPlan::Stay(stay) => PlanShape::staying(&stay, seq),
+            };
+            surface.printer.answer(&shape.with_before(before, seq))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let progress = surface.printer.progress("going back");
         let (report, restored) = client.rewind(found.session, options, surface.writer_options()?, &request).await?;
         drop(progress);
         let mut shape = ForkShape::new(found.session, &report, true).with_workspace(restored.as_ref());
         if restored.is_none() {
-            let workspace = client.workspace_of_branch(found.session, report.branch).await?;
-            if let Some(workspace) = workspace.filter(|workspace| !workspace.directory.exists()) {
-                shape = shape.with_workspace_gone(&workspace.directory);
-            }
+            let stay = client.files_stay(found.session, report.branch, report.at).await?;
+            shape = shape.with_files_stay(stay.as_ref());
         }
+        let left = client.left_in_doubt(found.session, report.branch).await?;
+        let shape = shape.with_left_in_doubt(&left).with_before(before);
         let any = !client.workspaces(found.session).await?.is_empty();
         let transcript = write_for(surface, &client, found.session, report.branch).await;
         surface.printer.answer(&shape.with_trees(any).with_transcript(transcript))?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// Shows what would become of the workspace.
-    async fn preview(&self, surface: &Surface, client: &Client) -> Result<ExitCode> {
-        let found = self.to.find_position(client).await?;
-        let request = RestoreRequest { force: self.force, ..RestoreRequest::default() };
-        let planned = client.plan_restore(found.session, Some(found.branch), found.position, &request).await?;
-        surface.printer.answer(&PlanShape::new(&planned.plan))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,10 +1,11 @@
 //! Doubts as answers: what is known of a step in doubt, what to do, and what was done.
 
+use super::workspace::SHOWN;
 use super::{OutcomeShape, PositionShape, StepShape};
-use crate::printer::words::short_id;
+use crate::printer::words::{rfc3339, short_id, time};
 use crate::printer::{Page, Style};
 use crate::reference::Reference;
-use samite::recover::{Assessment, Fate, LostProcess, Part, Settlement};
+use samite::recover::{Assessment, Fate, LostProcess, Part, Replaced, Settlement};
 use samite_model::Error;
 use samite_model::recovery::{Ask, Decision};
 use samite_model::step::Evidence;
@@ -155,6 +156,27 @@ fn because(reason: Ask) -> &'static str {
     }
 }
 
+/// A path that was put back and held what no other checkpoint has.
+#[derive(Debug, Serialize)]
+struct ReplacedShape {
+    path: String,
+    modified: String,
+    #[serde(skip)]
+    when: String,
+}
+
+impl ReplacedShape {
+    fn new(replaced: &Replaced) -> Self {
+        Self { path: replaced.path.clone(), modified: rfc3339(replaced.modified), when: time(replaced.modified) }
+    }
+}
+
+/// A path as a word for a shell.
+fn in_shell(path: &str) -> String {
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/+@%=:,".contains(&byte));
+    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
 /// What was done about a step in doubt.
 #[derive(Debug, Serialize)]
 pub(crate) struct SettlementShape {
@@ -163,6 +185,8 @@ pub(crate) struct SettlementShape {
     decision: Decision,
     run_again: bool,
     put_back: Vec<String>,
+    /// Those of them that held what no checkpoint has but the one that was taken before.
+    replaced: Vec<ReplacedShape>,
     safety: Option<PositionShape>,
     decided: bool,
     outcome: Option<OutcomeShape>,
@@ -176,6 +200,7 @@ impl SettlementShape {
             decision: settlement.decision,
             run_again: settlement.run_again,
             put_back: settlement.put_back.clone(),
+            replaced: settlement.replaced.iter().map(ReplacedShape::new).collect(),
             safety: settlement.safety.map(PositionShape::from),
             outcome: settlement.outcome.as_ref().map(OutcomeShape::new),
             decided: settlement.decided,
@@ -205,7 +230,7 @@ impl SettlementShape {
     }
 
     /// Puts what was done on a page.
-    pub(crate) fn show(&self, page: &mut Page) {
+    pub(crate) fn show(&self, page: &mut Page, session: &str) {
         let did = match self.decision {
             _ if !self.decided => return,
             Decision::Completed => "recorded: it happened",
@@ -219,6 +244,14 @@ impl SettlementShape {
         }
         if let Some(safety) = &self.safety {
             page.styled(Style::Dim, format!("    what was there before is the checkpoint at seq {}", safety.seq));
+            if !self.replaced.is_empty() {
+                page.styled(Style::Care, "    no other checkpoint has what these held; look whether it is yours:");
+            }
+            let at = format!("{}:{}@{}", short_id(session), short_id(&safety.branch), safety.seq);
+            for replaced in self.replaced.iter().take(SHOWN) {
+                page.line(format!("      {}, last changed {}", replaced.path, replaced.when));
+                page.line(format!("        samite workspace cat {at} {}", in_shell(&replaced.path)));
+            }
         }
     }
 }

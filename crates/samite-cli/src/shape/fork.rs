@@ -1,14 +1,17 @@
 //! What a fork or rewind did, as an answer.
 
+use super::before::BeforeShape;
+use super::left::LeftInDoubtShape;
+use super::plan::stay_words;
 use super::workspace::SHOWN;
 use super::{PositionShape, RestoredShape, StepShape, TranscriptShape};
 use crate::printer::words::{count, day, rfc3339, short_id};
 use crate::printer::{Answer, Page, Style};
-use samite::workspace::Restored;
+use samite::recover::LeftInDoubt;
+use samite::workspace::{FilesStay, Restored};
 use samite::{ForkReport, LeftBehind};
 use samite_model::SessionId;
 use serde::Serialize;
-use std::path::Path;
 
 /// What a fork or rewind did.
 #[derive(Debug, Serialize)]
@@ -26,11 +29,22 @@ pub(crate) struct ForkShape {
     /// The workspace's directory, when it is gone, so that nothing could be put back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) workspace_gone: Option<String>,
+    /// The call that was named by where it began, when this goes on before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<BeforeShape>,
+    /// Why no file was put back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files_stay: Option<&'static str>,
+    /// The steps in doubt on the lines that were left by rewinds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_in_doubt: Vec<LeftInDoubtShape>,
     /// How the agent goes on from the new branch, where its hooks recorded the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) transcript: Option<TranscriptShape>,
     #[serde(skip)]
     until: Option<i64>,
+    #[serde(skip)]
+    why: Option<String>,
 }
 
 /// An external effect that a fork or rewind leaves in the world.
@@ -56,6 +70,10 @@ impl ForkShape {
             trees_until: report.trees_until.map(rfc3339),
             workspace: None,
             workspace_gone: None,
+            before: None,
+            files_stay: None,
+            left_in_doubt: Vec::new(),
+            why: None,
             transcript: None,
             until: report.trees_until,
         }
@@ -79,9 +97,27 @@ impl ForkShape {
         self
     }
 
-    /// The shape of a report where the workspace's directory is gone.
-    pub(crate) fn with_workspace_gone(mut self, directory: &Path) -> Self {
-        self.workspace_gone = Some(directory.display().to_string());
+    /// The shape of a report about the position before a call that was named.
+    pub(crate) fn with_before(mut self, before: Option<BeforeShape>) -> Self {
+        self.before = before;
+        self
+    }
+
+    /// The shape of a report where files stay as they are.
+    pub(crate) fn with_files_stay(mut self, stay: Option<&FilesStay>) -> Self {
+        if let Some(FilesStay::DirectoryGone { directory }) = stay {
+            self.workspace_gone = Some(directory.display().to_string());
+        }
+        self.why = stay
+            .filter(|stay| **stay != FilesStay::NoWorkspace)
+            .map(|stay| stay_words(stay, self.at.seq, "was put back"));
+        self.files_stay = stay.map(FilesStay::name);
+        self
+    }
+
+    /// The shape of a report with the doubts that stay on the lines that were left.
+    pub(crate) fn with_left_in_doubt(mut self, left: &[LeftInDoubt]) -> Self {
+        self.left_in_doubt = left.iter().map(LeftInDoubtShape::new).collect();
         self
     }
 }
@@ -91,11 +127,16 @@ impl Answer for ForkShape {
         let does = if self.rewound { "is current now, and goes on after" } else { "goes on after" };
         let at = format!(" {does} seq {} of branch {}", self.at.seq, self.at.short());
         page.spans(&[(Style::Plain, "branch "), (Style::Strong, &self.id), (Style::Plain, &at)]);
-        if let Some(workspace) = &self.workspace {
-            workspace.show(page);
+        if let Some(before) = &self.before {
+            before.show(self.at.seq, page);
         }
-        if let Some(gone) = &self.workspace_gone {
-            page.styled(Style::Care, format!("its workspace {gone} is gone, so no file was put back"));
+        if let Some(workspace) = &self.workspace {
+            workspace.show(page, self.at.seq);
+        }
+        if let Some(why) = &self.why {
+            page.styled(Style::Care, why);
+        }
+        if self.workspace_gone.is_some() {
             page.line("make the directory again, then: samite workspace restore SESSION --force");
         }
         if let Some(until) = self.until {
@@ -129,6 +170,7 @@ impl Answer for ForkShape {
                 page.styled(Style::Dim, format!("  … {more} more (--json has all)"));
             }
         }
+        LeftInDoubtShape::show_all(&self.left_in_doubt, &self.session, page);
         if !self.in_doubt.is_empty() {
             page.styled(Style::Care, "steps that were open at this point are in doubt on the new branch:");
             for step in &self.in_doubt {

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod assessment;
+mod before;
 mod branch;
 mod checkpoints;
 mod closed;
@@ -9,6 +10,7 @@ mod entry;
 mod error;
 mod fork;
 mod gist;
+mod left;
 mod merge;
 mod own;
 mod plan;
@@ -21,12 +23,14 @@ mod workspace;
 
 pub(crate) use artifact::{ArtifactShape, LineageShape, ListedArtifact, artifact_table, command_words};
 pub(crate) use assessment::{AssessmentShape, SettlementShape};
+pub(crate) use before::BeforeShape;
 pub(crate) use branch::{BranchShape, branches};
 pub(crate) use checkpoints::{BranchCheckpointsShape, CheckpointsShape};
 pub(crate) use closed::{ClosedAtShape, ClosedShape};
 pub(crate) use entry::EntryShape;
 pub(crate) use error::ErrorShape;
 pub(crate) use fork::ForkShape;
+pub(crate) use left::LeftInDoubtShape;
 pub(crate) use merge::MergeShape;
 pub(crate) use own::Keys;
 pub(crate) use plan::PlanShape;

@@ -149,6 +149,8 @@ pub(crate) struct TreeShape {
     pub(crate) seq: u64,
     pub(crate) time: String,
     pub(crate) label: Option<String>,
+    /// Where the log shows it: with a step's outcome or a turn's end, which comes right after it, if it is theirs.
+    pub(crate) rewind_to: u64,
     #[serde(skip)]
     when: i64,
 }
@@ -162,6 +164,7 @@ impl TreeShape {
             seq: tree.position.seq,
             time: crate::printer::words::rfc3339(tree.time),
             label: tree.tree.label.clone(),
+            rewind_to: tree.place(),
             when: tree.time,
         }
     }
@@ -169,7 +172,9 @@ impl TreeShape {
     /// It in a few words.
     pub(crate) fn words(&self) -> String {
         let label = self.label.as_ref().map_or_else(String::new, |label| format!(" ({label})"));
-        format!("seq {} of {}{label}", self.seq, crate::printer::words::time(self.when))
+        let shown =
+            if self.rewind_to == self.seq { String::new() } else { format!(" (in the log: {})", self.rewind_to) };
+        format!("seq {}{shown} of {}{label}", self.seq, crate::printer::words::time(self.when))
     }
 
     /// When it was recorded, for a person.
@@ -185,6 +190,9 @@ pub(crate) struct RestoredShape {
     tree: String,
     from: PositionShape,
     safety: Option<PositionShape>,
+    /// What a step left that was cut off, and went back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    torn: Vec<String>,
     complete: bool,
     report: Value,
     #[serde(skip)]
@@ -204,6 +212,7 @@ impl RestoredShape {
             tree: restored.target.to_string(),
             from: restored.from.into(),
             safety: restored.safety.map(PositionShape::from),
+            torn: restored.torn.clone(),
             complete: report.is_complete(),
             report: report_value(report),
             kept: report.kept.iter().map(kept).collect(),
@@ -212,8 +221,8 @@ impl RestoredShape {
         }
     }
 
-    /// Puts it on a page.
-    pub(crate) fn show(&self, page: &mut Page) {
+    /// Puts it on a page, for somebody who asked for a position.
+    pub(crate) fn show(&self, page: &mut Page, at: u64) {
         let number = |name: &str| self.report.get(name).and_then(Value::as_u64).unwrap_or_default();
         let but = match self.kept.len() as u64 {
             0 => String::new(),
@@ -223,7 +232,9 @@ impl RestoredShape {
                 if many == 1 { "it is" } else { "they are" }
             ),
         };
-        page.line(format!("{} is as at seq {}{but}", self.directory, self.from.seq));
+        let tree =
+            if at == self.from.seq { String::new() } else { format!(" (its checkpoint: seq {})", self.from.seq) };
+        page.line(format!("{} is as at seq {at}{tree}{but}", self.directory));
         let mut did = Vec::new();
         for (name, words) in [("created", "made"), ("replaced", "replaced"), ("removed", "removed"), ("set", "set")] {
             if number(name) > 0 {
@@ -241,6 +252,7 @@ impl RestoredShape {
         if let Some(safety) = &self.safety {
             page.styled(Style::Dim, format!("  what was there before is the checkpoint at seq {}", safety.seq));
         }
+        show_paths(page, "put back too, although they were as a step left them that was cut off:", &self.torn);
         self.show_kept(page);
     }
 
@@ -272,6 +284,10 @@ pub(crate) fn kept(kept: &Kept) -> String {
         KeptReason::Removed => "removed since",
         KeptReason::Unknown => "not samite's",
         KeptReason::Others => "another session's",
+        KeptReason::OthersAndSteps => "another session's, then a step's: kept whole",
+        KeptReason::PerhapsOthers => "perhaps another session's, which was at work then too",
+        KeptReason::Persons => "yours",
+        KeptReason::PersonsAndSteps => "yours, then a step's: kept whole",
         KeptReason::Excluded => "excluded by rules",
         KeptReason::Unread => "could not be read",
         KeptReason::NotEmpty => "holds something that is kept",

@@ -16,6 +16,7 @@ mod closing;
 mod deaths;
 mod documents;
 mod errors;
+mod going_back;
 mod guarantees;
 mod help;
 mod hooks;

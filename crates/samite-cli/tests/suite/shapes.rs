@@ -248,6 +248,7 @@ fn run_all(page: &Page, place: &Place) {
     run(&["checkpoint", &third, "--no-environment"]);
     run(&["branch", "keep", &third, "--days", "0"]);
     artifacts(page, place, &id, &fork);
+    left(page, place);
     run(&["log", &fork]);
     run(&["append", &fork, "--text", "go on", "--attributes", r#"{"role": "user"}"#]);
     run(&["log", &fork, "--turns", "1"]);
@@ -376,6 +377,34 @@ fn doubts(page: &Page, place: &Place, id: &str) {
     run(&["recover", id]);
     run(&["step", "resolve", id, "mail", "--happened"]);
     run(&["step", "resolve", id, "look", "--did-not"]);
+}
+
+/// Steps that were cut off, of a line that is left, and one that is put back; and positions that mean others.
+fn left(page: &Page, place: &Place) {
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    let id = text(&run(&["session", "new"]), "/id");
+    run(&["append", &id, "--text", "before any checkpoint"]);
+    fs::create_dir(place.path().join("left")).unwrap();
+    fs::write(place.path().join("left/f"), "0").unwrap();
+    run(&["workspace", "attach", &id, "left"]);
+    let at = run(&["checkpoint", &id, "--no-environment"])["seq"].to_string();
+    let step = |key: &'static str| {
+        ["--key", key, "--effect", "contained", "--within", "f", "--cwd", "left", "--", "sh", "-c"].to_vec()
+    };
+    let done = run(&[&["step", "run", &id][..], &step("done"), &["true"]].concat());
+    let start = done["seq"].to_string();
+    run(&["rewind", &format!("{id}@{start}"), "--plan"]);
+    run(&["rewind", &format!("{id}@{start}")]);
+    for key in ["torn", "half"] {
+        let script = format!("echo {key} > f; echo $PPID $$ > ../{key}.new; mv ../{key}.new ../{key}; sleep 60");
+        place.cut_off_whole(&[&["step", "run", &id][..], &step(key), &[&script]].concat(), key);
+        if key == "torn" {
+            run(&["rewind", &format!("{id}@{at}")]);
+        }
+        run(&["recover", &id]);
+    }
+    run(&["rewind", &format!("{id}@1"), "--plan"]);
+    run(&["rewind", &format!("{id}@1")]);
 }
 
 #[test]

@@ -96,6 +96,17 @@ impl Place {
         child.wait().unwrap();
     }
 
+    /// Starts a step's command that writes the numbers of its supervisor and of itself to a file, and kills all three of them.
+    pub(crate) fn cut_off_whole(&self, arguments: &[&str], pids: &str) {
+        let mut child = self.command(arguments).stdout(Stdio::null()).spawn().unwrap();
+        wait_for(&self.path().join(pids));
+        let pids = self.read(pids).unwrap();
+        let own = child.id().to_string();
+        let all = std::iter::once(own.as_str()).chain(pids.split_whitespace());
+        assert!(Command::new("kill").arg("-9").args(all).status().unwrap().success());
+        child.wait().unwrap();
+    }
+
     /// Makes the directory `work` and attaches it to a session.
     pub(crate) fn attach_work(&self, session: &str) {
         std::fs::create_dir(self.path().join("work")).unwrap();

@@ -27,7 +27,7 @@ pub use listing::Listing;
 pub use merge::{Conflict, ConflictKind, Merge, MergeOptions, Scope, Side, Taken, merge};
 pub use node::{Node, build_directory};
 pub use path::TreePath;
-pub use plan::{Action, IsExcluded, Kept, KeptReason, Plan, PlanOptions, plan};
+pub use plan::{Action, IsExcluded, Kept, KeptReason, Other, Plan, PlanOptions, Torn, Whose, plan};
 pub use root::{Root, RuleFile};
 pub use split::{LEAF_CAP, SMALL_DIRECTORY, split};
 

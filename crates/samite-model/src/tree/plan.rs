@@ -5,12 +5,14 @@
 //! listed. What is in neither is not samite's and is never removed, forced or not. A git repository becomes as in `target`
 //! whole, or is kept whole as it is.
 
+mod others;
 pub(super) mod units;
 
 use super::entry::{Content, Entry};
 use super::listing::{Listing, merge};
 use super::path::TreePath;
-use std::collections::{BTreeSet, HashSet};
+pub use others::{Other, Torn, Whose};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use units::Units;
 
 /// Says whether rules exclude a path; the flag is set for a directory.
@@ -21,8 +23,11 @@ pub type IsExcluded<'a> = dyn Fn(&TreePath, bool) -> bool + 'a;
 pub struct PlanOptions<'a> {
     /// Only these paths and what is in them; empty means all.
     pub within: Vec<TreePath>,
-    /// Paths that belong to somebody else, and what is in them.
-    pub others: Vec<TreePath>,
+    /// Paths that somebody else changed.
+    pub others: Vec<Other>,
+    /// Paths that a step was at which was cut off, as it left them: what still stands so is not a change of somebody's, and
+    /// goes back.
+    pub torn: Vec<Torn>,
     /// Overwrite what was changed since `base` and what belongs to others. Unknown and excluded paths stay.
     pub force: bool,
     /// Whether the process may set owners, so that they count.
@@ -92,8 +97,16 @@ pub enum KeptReason {
     Removed,
     /// It was made since `base`, or samite never knew it.
     Unknown,
-    /// It belongs to somebody else.
+    /// It is out of scope, or another session changed it.
     Others,
+    /// Another session changed it, and this session after that.
+    OthersAndSteps,
+    /// It changed while another session worked there too: whose it is cannot be told.
+    PerhapsOthers,
+    /// A person changed it.
+    Persons,
+    /// A person changed it, and this session after that.
+    PersonsAndSteps,
     /// It is excluded by rules.
     Excluded,
     /// It could not be read, now or when a tree was made.
@@ -141,9 +154,21 @@ pub struct Plan {
 
 struct Planner<'a> {
     options: &'a PlanOptions<'a>,
+    others: HashMap<&'a TreePath, &'a Other>,
+    torn: HashMap<&'a TreePath, &'a Torn>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(options: &'a PlanOptions<'a>) -> Self {
+        let others = options.others.iter().map(|other| (&other.path, other)).collect();
+        let torn = options.torn.iter().map(|torn| (&torn.path, torn)).collect();
+        Self { options, others, torn }
+    }
+
+    /// Why a path is kept that somebody else changed.
+    fn kept_for_another(&self, path: &TreePath) -> Option<KeptReason> {
+        self.others.get(path).map(|other| other.reason())
+    }
     /// Whether nothing of the entry has to change.
     fn is_done(&self, current: &Entry, target: &Entry) -> bool {
         current.content.is_same(&target.content)
@@ -218,6 +243,12 @@ impl Planner<'_> {
         let Some(current) = current else {
             return match (base, target) {
                 (Some(_), Some(_)) if !self.options.force => Err(KeptReason::Removed),
+                // Who removed it is not this session, or not alone.
+                (None, Some(_)) if !self.options.force && self.others.contains_key(path) => {
+                    let removed_since =
+                        |other: &&Other| if other.then_steps { other.reason() } else { KeptReason::Removed };
+                    Err(self.others.get(path).map_or(KeptReason::Removed, removed_since))
+                }
                 (_, Some(target)) => Ok(Some(Action::Create { path: path.clone(), entry: target.clone() })),
                 (_, None) => Ok(None),
             };
@@ -245,8 +276,8 @@ impl Planner<'_> {
             }
             // What this restore made before it died may have the time of then, and is nobody's work.
             let is_made = (is_directory(Some(current)) || base.is_none()) && self.is_either(current, None, target);
-            if !is_made && self.options.others.iter().any(|other| path.is_within(other)) {
-                return Err(KeptReason::Others);
+            if let Some(reason) = self.kept_for_another(path).filter(|_| !is_made) {
+                return Err(reason);
             }
         }
         let (path, was) = (path.clone(), current.clone());
@@ -313,7 +344,7 @@ fn keep_holding(actions: &mut Vec<Action>, kept: &mut Vec<Kept>, excluded: &[Tre
 
 /// Decides about every path.
 pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanOptions<'_>) -> Plan {
-    let planner = Planner { options };
+    let planner = Planner::new(options);
     let mut actions = Vec::new();
     let mut kept: Vec<Kept> = Vec::new();
     let mut blocked: Option<TreePath> = None;
@@ -345,6 +376,8 @@ pub fn plan(current: &Listing, base: &Listing, target: &Listing, options: &PlanO
             }
             continue;
         }
+        let is_torn = planner.torn.get(path).is_some_and(|torn| torn.is_still(current));
+        let base = if is_torn { current } else { base };
         match planner.decide(path, current, base, target) {
             Ok(None) => {}
             Ok(Some(action)) => actions.push(action),

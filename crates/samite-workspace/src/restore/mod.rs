@@ -20,7 +20,7 @@ use crate::system::open_top;
 use crate::tree::Tree;
 use samite_host::kill_point;
 use samite_model::tree::{
-    Action, Content, Entry, IsExcluded, Kept, KeptReason, Listing, Plan, PlanOptions, TreePath, plan,
+    Action, Content, Entry, IsExcluded, Kept, KeptReason, Listing, Other, Plan, PlanOptions, Torn, TreePath, plan,
 };
 use samite_model::{BlockId, Error, Pseudonym, Result};
 use std::collections::HashSet;
@@ -43,8 +43,10 @@ pub struct RestoreOptions {
     pub target: BlockId,
     /// Only these paths and what is in them; empty means all.
     pub within: Vec<TreePath>,
-    /// Paths that belong to somebody else.
-    pub others: Vec<TreePath>,
+    /// Paths that somebody else changed.
+    pub others: Vec<Other>,
+    /// Paths that a step was at which was cut off, as it left them: they go back.
+    pub torn: Vec<Torn>,
     /// Overwrite what was changed since `base`.
     pub force: bool,
     /// What to leave out and where the stat cache is.
@@ -63,6 +65,7 @@ impl RestoreOptions {
             target,
             within: Vec::new(),
             others: Vec::new(),
+            torn: Vec::new(),
             force: false,
             scan: ScanOptions::default(),
             clone_from: None,
@@ -183,6 +186,7 @@ fn plan_over(
     let planning = PlanOptions {
         within: options.within.clone(),
         others: options.others.clone(),
+        torn: options.torn.clone(),
         force: options.force,
         owners,
         excluded: scanned.report.excluded.clone(),

@@ -1,7 +1,7 @@
 //! A restore never loses what it did not write.
 
 use crate::support::{Bench, path};
-use samite_model::tree::KeptReason;
+use samite_model::tree::{KeptReason, Other, Whose};
 use samite_workspace::{RestoreOptions, apply_restore, materialise, plan_restore, remove_leftovers, restore};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
@@ -130,7 +130,7 @@ fn a_path_of_another_and_a_path_outside_the_step_stay() {
     }
     let second = bench.snapshot();
     let options = RestoreOptions {
-        others: vec![path("theirs")],
+        others: vec![Other::new(path("theirs"), Whose::Session)],
         within: vec![path("mine"), path("theirs")],
         ..bench.restore_options(Some(second.root), first.root)
     };

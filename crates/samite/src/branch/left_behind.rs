@@ -14,7 +14,7 @@ impl Client {
             return Ok(Vec::new());
         }
         let mut left: Vec<LeftBehind> = Vec::new();
-        for step in self.steps_between(head, seq + 1).await? {
+        for step in self.steps_from(head.journal, seq + 1, head.seq).await? {
             if step.outcome.as_ref().is_some_and(did_nothing) {
                 continue;
             }

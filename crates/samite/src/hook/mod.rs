@@ -7,6 +7,7 @@
 mod calls;
 mod carry_out;
 mod event;
+mod held;
 mod once;
 mod parse;
 pub mod policy;

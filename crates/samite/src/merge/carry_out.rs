@@ -139,7 +139,7 @@ impl Writer {
         let directory = workspace.directory.clone();
         // The outcome comes right after the merge.
         let position = Position { seq: outcome.seq.saturating_sub(1), ..outcome };
-        Ok((position, Restored { directory, target, from, safety: None, report }))
+        Ok((position, Restored { directory, target, from, safety: None, torn: Vec::new(), report }))
     }
 
     /// Stores the merged tree together with the entry that names it.

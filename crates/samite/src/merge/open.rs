@@ -287,7 +287,14 @@ impl Writer {
             changes: Vec::new(),
             layout: None,
             unrecorded: 0,
-            restored: Some(Restored { directory, target: merged.root, from: merged.theirs, safety, report }),
+            restored: Some(Restored {
+                directory,
+                target: merged.root,
+                from: merged.theirs,
+                safety,
+                torn: Vec::new(),
+                report,
+            }),
             position: Some(position),
         }))
     }

@@ -167,6 +167,12 @@ impl StepProcess {
     }
 }
 
+/// When the supervisor of a step gave a sign of life last, in nanoseconds since 1970; none where there is no such sign.
+pub(crate) fn signed_at(started: &StepStarted, site: &Site) -> Option<i64> {
+    let path = StepProcess::of(started)?.life_path(site)?;
+    sign_of_life(&path).ok().flatten().map(|life| life.renewed)
+}
+
 /// The processes of a step without an outcome that run, or cannot be seen from here. Looks, and ends nothing.
 ///
 /// # Errors

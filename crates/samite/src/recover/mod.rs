@@ -2,18 +2,20 @@
 
 mod assess;
 mod authority;
+mod left;
 mod lost;
 mod report;
 mod settle;
 
 pub use assess::Assessment;
 pub(crate) use assess::{
-    Runner, forget_life, own_process_value, process_value, runner, runner_of, runner_value, running,
+    Runner, forget_life, own_process_value, process_value, runner, runner_of, runner_value, running, signed_at,
 };
 pub use authority::{Disagreement, Side};
+pub use left::LeftInDoubt;
 pub use lost::{Fate, LostProcess, Part};
 pub use report::{Drift, RecoverOptions, RecoveredStep, Recovery, WorkspaceReport};
-pub use settle::Settlement;
+pub use settle::{Replaced, Settlement};
 
 use std::path::PathBuf;
 

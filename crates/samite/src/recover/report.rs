@@ -1,6 +1,6 @@
 //! What a harness needs to resume a session.
 
-use super::{Assessment, Disagreement, Settlement, Site};
+use super::{Assessment, Disagreement, LeftInDoubt, Settlement, Site};
 use crate::client::Client;
 use crate::fingerprint::{self, Difference, StateFile};
 use crate::payload::StepStarted;
@@ -131,6 +131,8 @@ pub struct Recovery {
     pub epoch: u64,
     /// The steps that were in doubt, oldest first.
     pub steps: Vec<RecoveredStep>,
+    /// The steps in doubt on the lines that the branch left by rewinds: they are settled there.
+    pub left: Vec<LeftInDoubt>,
     /// The workspace, if the branch has one.
     pub workspace: Option<WorkspaceReport>,
 }
@@ -168,7 +170,8 @@ impl Client {
                 report.taken_up = writer.take_up(&report.disagreements).await?;
             }
             let position = self.head(session, branch).await?;
-            Ok(Recovery { session, position, epoch: writer.epoch(), steps, workspace })
+            let left = self.left_in_doubt(session, branch).await?;
+            Ok(Recovery { session, position, epoch: writer.epoch(), steps, left, workspace })
         }
         .await;
         writer.let_go(short, recovered).await

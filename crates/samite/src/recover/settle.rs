@@ -24,8 +24,19 @@ pub struct Settlement {
     pub outcome: Option<Outcome>,
     /// Paths of the workspace that were put back.
     pub put_back: Vec<String>,
+    /// Those of them that held what no tree has but that of the checkpoint before.
+    pub replaced: Vec<Replaced>,
     /// The checkpoint of what was there before they were.
     pub safety: Option<Position>,
+}
+
+/// A path that was put back and held what no earlier tree has: half of what the step did, or what somebody did since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The path.
+    pub path: String,
+    /// When it was changed last, in nanoseconds since 1970.
+    pub modified: i64,
 }
 
 impl Writer {
@@ -55,6 +66,7 @@ impl Writer {
             run_again: false,
             outcome: None,
             put_back: Vec::new(),
+            replaced: Vec::new(),
             safety: None,
         };
         match assessment.decision {
@@ -81,7 +93,9 @@ impl Writer {
                 self.resolve(step.id, &assessment.did_not()).await?;
             }
             Decision::PutBackAndRunAgain => {
-                (settlement.put_back, settlement.safety) = self.put_back(step).await?;
+                let put_back = self.put_back(step).await?;
+                (settlement.put_back, settlement.replaced) = (put_back.paths, put_back.replaced);
+                settlement.safety = put_back.safety;
                 // What is there now is as much the session's doing as the tree that it was put back to.
                 let label = format!("after putting back step {}", step.started.key);
                 let did_not = assessment.did_not();

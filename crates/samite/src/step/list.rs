@@ -21,6 +21,9 @@ pub(crate) const STEP_KINDS: [EntryKind; 6] = [
     EntryKind::STEPS_INHERITED,
 ];
 
+/// So many calls are looked at that may have begun one right after the other.
+const AT_ONCE: u64 = 256;
+
 impl Client {
     /// The steps of a branch (none: the current one), in the order of their latest start. A step that is open while
     /// no writer holds the branch, or after the process that ran it has gone, is in doubt.
@@ -61,6 +64,33 @@ impl Client {
             }
         }
         Ok(None)
+    }
+
+    /// The step that starts at a position of a branch, where its outcome is known there; and the position before it, and before the
+    /// steps that began right before it. Whoever goes back to where a call began means to be rid of it: after its start and before its
+    /// outcome it would be in doubt, although it is not.
+    ///
+    /// # Errors
+    /// `corrupt` when an entry cannot be read.
+    pub async fn before_step(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        seq: u64,
+    ) -> Result<Option<(StepRecord, u64)>> {
+        if seq < 2
+            || self.core.entry_at(self.position(session, branch, seq).await?).await?.header.kind
+                != EntryKind::STEP_STARTED
+        {
+            return Ok(None);
+        }
+        let head = self.head(session, branch).await?;
+        let first = seq.saturating_sub(AT_ONCE).max(1);
+        let steps = self.steps_between(Position { journal: branch, seq: head.seq }, first).await?;
+        let ended_at = |seq: u64| steps.iter().find(|step| step.start.seq == seq && step.outcome.is_some());
+        let Some(step) = ended_at(seq) else { return Ok(None) };
+        let before = (1..seq).rev().find(|before| ended_at(*before).is_none()).unwrap_or_default();
+        Ok((before > 0).then(|| (step.clone(), before)))
     }
 
     /// The steps that started or ended from `from` on.

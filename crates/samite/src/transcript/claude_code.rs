@@ -142,7 +142,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// A record as it is, but for the session's id, blocks that the branch does not have, and a parent that was left out.
+    /// A record as it is, but for the session's id, a directory that is another now, blocks that the branch does not have, and a parent that was left out.
     fn keep(&mut self, line: &Line<'_>, followed: &Followed) {
         let record = &line.value;
         let gone = |block: &Value| {
@@ -167,7 +167,8 @@ impl<'a> Transcript<'a> {
         let renamed = old
             .as_ref()
             .map_or_else(|| Some(line.bytes.to_vec()), |old| with_session(line.bytes, old, &self.target.session));
-        if left.len() < all.len() || moved || renamed.is_none() {
+        let directory = text(record, "/cwd").and_then(|directory| self.target.place_of(directory));
+        if left.len() < all.len() || moved || renamed.is_none() || directory.is_some() {
             let mut record = record.clone();
             if let Some(content) = record.pointer_mut("/message/content").filter(|_| left.len() < all.len()) {
                 *content = left.into_iter().cloned().collect();
@@ -175,6 +176,9 @@ impl<'a> Transcript<'a> {
             if let Some(fields) = record.as_object_mut() {
                 if moved {
                     fields.insert("parentUuid".to_owned(), json!(self.parent(parent)));
+                }
+                if let Some(directory) = directory {
+                    fields.insert("cwd".to_owned(), json!(directory));
                 }
                 if old.is_some() {
                     fields.insert("sessionId".to_owned(), json!(self.target.session));

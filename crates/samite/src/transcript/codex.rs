@@ -150,9 +150,17 @@ impl<'a> Rollout<'a> {
         self.push(record);
     }
 
-    /// A record as it is, but for its number where others before it were left out.
+    /// A record as it is, but for its number where others before it were left out, and for a directory that is another now.
     fn keep(&mut self, line: &Line<'_>) {
         self.written.kept += 1;
+        if let Some(directory) = text(&line.value, "/payload/cwd").and_then(|directory| self.target.place_of(directory))
+        {
+            let mut record = line.value.clone();
+            if let Some(cwd) = record.pointer_mut("/payload/cwd") {
+                *cwd = json!(directory);
+            }
+            return self.number(record);
+        }
         let number = line.value.get("ordinal").and_then(Value::as_u64);
         if self.ordinal.is_none() || number == self.ordinal {
             push_line(&mut self.written.bytes, line.bytes);

@@ -39,6 +39,9 @@ pub(super) fn write(original: &[u8], happened: &[Happened], target: &Target) -> 
     let mut chat = Chat { target, now: timestamp(target.now), written: Written::default() };
     header.insert("sessionId".to_owned(), json!(target.session));
     header.insert("lastUpdated".to_owned(), json!(chat.now));
+    if target.moved.is_some() {
+        header.remove("projectHash");
+    }
     header.entry("projectHash").or_insert_with(|| json!(project_hash(&target.directory)));
     header.entry("startTime").or_insert_with(|| json!(chat.now));
     header.entry("kind").or_insert_with(|| json!("main"));

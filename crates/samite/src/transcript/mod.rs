@@ -24,6 +24,7 @@ mod resume;
 mod tests;
 
 use crate::hook::Harness;
+pub(crate) use place::uuid;
 pub use resume::Resumption;
 use serde_json::Value;
 
@@ -73,8 +74,20 @@ pub struct Target {
     pub session: String,
     /// The directory that the harness works in.
     pub directory: String,
+    /// The workspace that it worked in before and the one that it works in now, where they are not one: what lay in the former
+    /// is now in the latter.
+    pub moved: Option<(String, String)>,
     /// When it is written, in nanoseconds since 1970.
     pub now: i64,
+}
+
+impl Target {
+    /// Where a directory of a record is now; none where it is where it was.
+    fn place_of(&self, directory: &str) -> Option<String> {
+        let (from, to) = self.moved.as_ref()?;
+        let within = directory.strip_prefix(from.as_str())?;
+        (within.is_empty() || within.starts_with('/')).then(|| format!("{to}{within}"))
+    }
 }
 
 /// A transcript, written.

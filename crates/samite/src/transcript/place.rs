@@ -143,8 +143,12 @@ mod tests {
     const SESSION: &str = "0f0e0d0c-0b0a-0908-0706-050403020100";
 
     fn placed(harness: Harness, own: &str, directory: &str) -> String {
-        let target =
-            Target { session: SESSION.to_owned(), directory: directory.to_owned(), now: 1_795_974_821_372_000_000 };
+        let target = Target {
+            session: SESSION.to_owned(),
+            directory: directory.to_owned(),
+            moved: None,
+            now: 1_795_974_821_372_000_000,
+        };
         place(harness, Path::new(own), Path::new("/work/a b"), &target).unwrap().path.display().to_string()
     }
 
@@ -206,7 +210,7 @@ mod tests {
         files::create_private_dir(&known).unwrap();
         files::write_atomic(&known.join(".project_root"), b"/work/c\n", 0o600).unwrap();
         let own = folder.path().join("tmp/a-b/chats/session-x.jsonl");
-        let target = Target { session: SESSION.to_owned(), directory: "/work/c".to_owned(), now: 0 };
+        let target = Target { session: SESSION.to_owned(), directory: "/work/c".to_owned(), moved: None, now: 0 };
         let place = place(Harness::GeminiCli, &own, Path::new("/work/a b"), &target).unwrap();
         assert_eq!(place.path, known.join("chats/session-1970-01-01T00-00-03020100.jsonl"));
         assert_eq!(place.marker, Some((known.join(".project_root"), "/work/c".to_owned())));

@@ -11,6 +11,7 @@ use super::{Target, Written, write};
 use crate::client::Client;
 use crate::hook::Harness;
 use crate::log::ReadOptions;
+use crate::workspace::WorkspaceInfo;
 use samite_host::files;
 use samite_ledger::JournalKind;
 use samite_model::{BranchId, Error, JournalId, Position, Result, SessionId};
@@ -66,9 +67,12 @@ impl Client {
         let own = uuid(branch.as_bytes());
         let id = if forked.is_some() { own } else { last.clone() };
         let from = history.directory.clone().unwrap_or_default();
-        let directory = self.new_directory(session, branch, &from, forked.and_then(|fork| fork.forked_at)).await?;
+        let (directory, moved) = match forked.and_then(|fork| fork.forked_at) {
+            Some(at) => self.new_directory(session, branch, &from, at).await?,
+            None => (from.clone(), None),
+        };
         let now = forked.and_then(|fork| fork.forked_at_time).unwrap_or(info.created_at);
-        let target = Target { session: id.clone(), directory: directory.display().to_string(), now };
+        let target = Target { session: id.clone(), directory: directory.display().to_string(), moved, now };
         let transcript = written(harness, &history, &target);
         let old = history.transcript.clone().unwrap_or_default();
         let place = if id == last || old.as_os_str().is_empty() {
@@ -117,26 +121,39 @@ impl Client {
         }
     }
 
-    /// Where the harness works on a branch: the same place in the branch's workspace as in that of the branch before.
+    /// Where the harness works on a branch: the same place in the branch's workspace as it was in the workspace where it worked
+    /// before, whichever branch has that now. With both workspaces, where they are not one.
     async fn new_directory(
         &self,
         session: SessionId,
         branch: BranchId,
         from: &Path,
-        forked_at: Option<Position>,
-    ) -> Result<PathBuf> {
-        let (Some(at), Some(own)) = (forked_at, self.workspace_of_branch(session, branch).await?) else {
-            return Ok(from.to_owned());
+        at: Position,
+    ) -> Result<(PathBuf, Option<(String, String)>)> {
+        let workspaces = self.workspaces(session).await?;
+        let Some(own) = workspaces.iter().find(|workspace| workspace.branch == branch) else {
+            return Ok((from.to_owned(), None));
         };
-        let before = self.workspace_of_branch(session, at.journal).await?;
         let real = files::canonical(from).unwrap_or_else(|_| from.to_owned());
-        let within = before.and_then(|before| real.strip_prefix(&before.directory).map(Path::to_owned).ok());
-        Ok(match within {
-            Some(_) if real.starts_with(&own.directory) => from.to_owned(),
-            Some(within) if within.as_os_str().is_empty() => own.directory,
-            Some(within) => own.directory.join(within),
-            None => from.to_owned(),
-        })
+        if real.starts_with(&own.directory) {
+            return Ok((from.to_owned(), None));
+        }
+        let within = |workspace: &WorkspaceInfo| real.strip_prefix(&workspace.directory).map(Path::to_owned).ok();
+        // Of workspaces in each other, the inmost.
+        let inmost = workspaces.iter().filter_map(within).min_by_key(|within| within.components().count());
+        if let Some(within) = inmost {
+            let root = from.ancestors().nth(within.components().count()).unwrap_or(from).display().to_string();
+            let directory =
+                if within.as_os_str().is_empty() { own.directory.clone() } else { own.directory.join(within) };
+            return Ok((directory, Some((root, own.directory.display().to_string()))));
+        }
+        // It worked elsewhere, and goes on there: unless what it worked in is no workspace any more.
+        let is_same = self.tree_at(at).await?.is_none_or(|tree| tree.tree.workspace == own.id);
+        if is_same {
+            return Ok((from.to_owned(), None));
+        }
+        let roots = (from.display().to_string(), own.directory.display().to_string());
+        Ok((own.directory.clone(), Some(roots)))
     }
 }
 

@@ -54,6 +54,14 @@ pub struct RecordedTree {
 }
 
 impl RecordedTree {
+    /// Where to go back to for it, which the log shows: with a step's outcome or a turn's end, which comes right after it, if it is
+    /// theirs.
+    pub fn place(&self) -> u64 {
+        let cause = self.tree.cost().map(|cost| cost.cause);
+        let is_with_next = matches!(cause, Some(Cause::StepEnd | Cause::TurnEnd));
+        if is_with_next { self.position.seq + 1 } else { self.position.seq }
+    }
+
     /// The fingerprint of the environment that was taken with it, if one was.
     pub(crate) fn environment(&self) -> Option<Fingerprint> {
         self.tree.environment.clone().and_then(|value| serde_json::from_value(value).ok())
@@ -194,6 +202,9 @@ impl Writer {
             cause: Cause::StepStart,
             ..CheckpointOptions::default()
         };
+        if others {
+            self.take_up_own().await?;
+        }
         let taking = match self.taking(options, None).await {
             Ok(taking) => Taking { others, ..taking },
             Err(error) if error.code() == "no_workspace" => return Ok(None),
@@ -214,6 +225,32 @@ impl Writer {
         }
     }
 
+    /// Where another branch of the session, or a session that works for it, left the directory, the tree that it recorded last
+    /// becomes this branch's: what lies between the two is nobody else's doing. After a branch was made current again, say.
+    async fn take_up_own(&self) -> Result<()> {
+        let Some(workspace) = self.workspace().await? else { return Ok(()) };
+        let intervals = self.client.intervals(JournalId(workspace.id.0)).await?;
+        let own = self.client.whom(self.session, &intervals).await.own;
+        let Some(last) = intervals.iter().rfind(|one| own.contains(&one.interval.session)) else { return Ok(()) };
+        let WorkspaceInterval { session, branch, root, known } = last.interval;
+        let head = self.core().journal(branch).await?.head;
+        let Some(before) = self.last_tree().await? else { return Ok(()) };
+        if branch == self.branch || before.tree.root == root {
+            return Ok(());
+        }
+        // Of a line that was deleted, or whose tree is gone, there is nothing to take up.
+        let Some(left) = self.client.tree_at(Position { journal: branch, seq: head }).await? else { return Ok(()) };
+        if left.tree.root != root {
+            return Ok(());
+        }
+        let label = if session == self.session { "as branch" } else { "as the branch of a sub-agent" };
+        let label = format!("{label} {} left it", branch.short());
+        match self.record_stored(label, root, known, left.tree.report).await {
+            Err(error) if is_collected(&error) => Ok(()),
+            other => other,
+        }
+    }
+
     /// Makes a snapshot and commits it. What it found may be collected in between, and then nothing was committed.
     async fn take_and_commit(&self, taking: &Taking) -> Result<(Checkpoint, Scanned)> {
         let (taken, scanned) = self.take(taking).await?;
@@ -231,6 +268,11 @@ impl Writer {
         known: Option<BlockId>,
         report: &ScanReport,
     ) -> Result<()> {
+        self.record_stored(label, root, known, report_value(report)).await
+    }
+
+    /// The same, with the report as it is recorded.
+    async fn record_stored(&self, label: String, root: BlockId, known: Option<BlockId>, report: Value) -> Result<()> {
         let cause = Cause::Restored;
         let options =
             CheckpointOptions { label: Some(label), no_environment: true, cause, ..CheckpointOptions::default() };
@@ -329,7 +371,7 @@ impl Writer {
         let report = snapshot.scanned.report().clone();
         let (root, new_bytes, unchanged) = (snapshot.root, snapshot.new_bytes, *base == Some(snapshot.root));
         let cost = taking.before.cost(taking.cause, (begun, self.core().now()), new_bytes, unchanged);
-        let (mut commit, draft) = self.entries_of(taking, root, &report, (new_bytes, cost)).await?;
+        let (mut commit, draft) = self.entries_of(taking, root, report_value(&report), (new_bytes, cost)).await?;
         snapshot.parts.add_to(&mut commit);
         let taken = Taken { commit, draft, root, report, new_bytes, unchanged, costs: cost.costs };
         Ok((taken, snapshot.scanned))
@@ -340,15 +382,19 @@ impl Writer {
         &self,
         taking: &Taking,
         root: BlockId,
-        report: &ScanReport,
+        mut report: Value,
         (new_bytes, cost): (u64, TreeCost),
     ) -> Result<(Commit, Draft)> {
         let journal = JournalId(taking.workspace.id.0);
+        if let Some(fields) = report.as_object_mut() {
+            fields.insert("new_bytes".to_owned(), new_bytes.into());
+            fields.insert("cost".to_owned(), crate::core::to_value(&cost)?);
+        }
         let recorded = TreeRecorded {
             root,
             workspace: taking.workspace.id,
             label: taking.label.clone(),
-            report: report_value(report, new_bytes, &cost),
+            report,
             environment: taking.environment.clone(),
             workspace_head: Some(self.core().journal(journal).await?.head),
         };
@@ -412,7 +458,7 @@ pub(super) struct Taking {
     before: Before,
 }
 
-fn report_value(report: &ScanReport, new_bytes: u64, cost: &TreeCost) -> Value {
+fn report_value(report: &ScanReport) -> Value {
     let paths = |paths: &[samite_model::tree::TreePath]| -> Vec<String> {
         paths.iter().take(100).map(ToString::to_string).collect()
     };
@@ -420,11 +466,9 @@ fn report_value(report: &ScanReport, new_bytes: u64, cost: &TreeCost) -> Value {
         "files": report.files,
         "directories": report.directories,
         "bytes": report.bytes,
-        "new_bytes": new_bytes,
         "sockets": paths(&report.sockets),
         "torn": paths(&report.torn),
         "secrets": paths(&report.secrets),
         "unreadable": report.unreadable.len(),
-        "cost": cost,
     })
 }

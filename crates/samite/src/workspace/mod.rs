@@ -11,8 +11,10 @@ mod history;
 mod look;
 mod others;
 mod restore;
+mod restore_input;
 mod rewind;
 mod thin;
+mod torn;
 
 pub use attach::WorkspaceInfo;
 pub(crate) use checkpoint::Taken;
@@ -24,6 +26,7 @@ pub(crate) use look::no_workspace;
 pub use look::{Change, ChangeKind, PathVersion, WorkspaceStatus};
 pub(crate) use restore::{RestoreInput, in_doubt, trees_of_restore};
 pub use restore::{RestoreRequest, Restored, TOOL as RESTORE};
+pub use rewind::{FilesStay, RewindPlan};
 pub use samite_workspace::RestoreReport;
 pub(crate) use thin::{BytesByTree, gone_on_from};
 pub use thin::{Thinned, ThinnedBranch, ThinningPlan};

@@ -5,10 +5,10 @@ use crate::log::{ReadOptions, Reader};
 use crate::payload::{StepEnded, StepSettled, StepStarted, WorkspaceInterval};
 use crate::views::{OpenStep, register, row};
 use samite_ledger::{JournalStatus, RowQuery};
-use samite_model::tree::{TreePath, diff};
+use samite_model::tree::{Other, TreePath, Whose, diff};
 use samite_model::{BlockId, BranchId, EntryId, EntryKind, JournalId, Position, Result, SessionId};
 use samite_workspace::Tree;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A tree that a workspace's journal has.
 pub(super) struct Recorded {
@@ -20,6 +20,14 @@ pub(super) struct Recorded {
 
 /// Where in the workspace's journal a step began, and until when it ran.
 type Span = (usize, i64);
+
+/// Whose the trees of a workspace are.
+pub(super) struct Whom {
+    /// The session, and those that work for it: what a sub-agent does is its parent's doing.
+    pub(super) own: HashSet<SessionId>,
+    /// What is no session: a person, whose trees are recorded as those of a session that has no other.
+    people: HashSet<SessionId>,
+}
 
 impl Client {
     /// The trees that were recorded of a workspace, in their order, of this principal's sessions.
@@ -38,8 +46,9 @@ impl Client {
             .collect()
     }
 
-    /// The session and those that work for it: what a sub-agent does is its parent's doing.
-    pub(super) async fn own_sessions(&self, session: SessionId, recorded: &[Recorded]) -> HashSet<SessionId> {
+    /// Whose the trees are, for a session.
+    pub(super) async fn whom(&self, session: SessionId, recorded: &[Recorded]) -> Whom {
+        let mut people: HashSet<SessionId> = HashSet::new();
         let mut own = HashSet::from([session]);
         let mut strangers: HashSet<SessionId> = HashSet::new();
         for one in recorded {
@@ -47,7 +56,12 @@ impl Client {
             while let Some(child) = line.last().copied().filter(|id| !own.contains(id) && !strangers.contains(id)) {
                 let parent = match self.session(child).await {
                     Ok(info) => info.created.parent.map(|parent| parent.session),
-                    Err(_) => None,
+                    Err(error) => {
+                        if error.code() == "no_session" {
+                            people.insert(child);
+                        }
+                        None
+                    }
                 };
                 match parent.filter(|parent| !line.contains(parent)) {
                     Some(parent) => line.push(parent),
@@ -57,62 +71,101 @@ impl Client {
             let is_own = line.last().is_some_and(|id| own.contains(id));
             if is_own { own.extend(line) } else { strangers.extend(line) }
         }
-        own
+        Whom { own, people }
     }
 
-    /// Paths that changed since a tree was recorded while another session was at work in the same directory: whose they
-    /// are cannot be told.
-    pub(super) async fn others_paths(
-        &self,
-        session: SessionId,
-        journal: JournalId,
-        since: BlockId,
-    ) -> Result<Vec<TreePath>> {
+    /// Paths that somebody else changed since a tree was recorded, or that changed while another session was at work in the same
+    /// directory, in the order of paths.
+    pub(super) async fn others(&self, session: SessionId, journal: JournalId, since: BlockId) -> Result<Vec<Other>> {
         let recorded = self.intervals(journal).await?;
         let start = recorded
             .iter()
             .rposition(|one| one.interval.root == since && one.interval.session == session)
             .unwrap_or_default();
-        let own = self.own_sessions(session, &recorded).await;
-        let contested = self.contested(&own, &recorded, start).await?;
+        let whom = self.whom(session, &recorded).await;
+        let contested = self.contested(&whom, &recorded, start).await?;
         let places = self.core.0.blocks.find_blocks(recorded.iter().map(|one| one.interval.root).collect()).await?;
-        let store = self.core.blocks();
-        let owner = self.subject.pseudonym;
-        let mut others = BTreeSet::new();
+        // Who changed a path last, and the tree that had it then.
+        let mut others: BTreeMap<TreePath, (Whose, BlockId)> = BTreeMap::new();
         let mut before: Option<BlockId> = None;
-        let mut anybody = false;
+        let mut whose: Option<Whose> = None;
+        let mut is_first = true;
         for (at, (one, place)) in recorded.iter().zip(&places).enumerate().skip(start) {
-            anybody |= at > start && contested.get(at - 1).copied().unwrap_or(false);
+            if at > start {
+                let window = contested.get(at - 1).copied().flatten();
+                whose = match (is_first, whose, window) {
+                    (true, _, window) => window,
+                    (false, None, None) => None,
+                    // What is one's own and what is another's lie together in what is seen of it.
+                    (false, Some(whose), Some(window)) => Some(whose.or(window)),
+                    (false, ..) => Some(Whose::Unsure),
+                };
+                is_first = false;
+            }
             // What changed around a tree that was collected is seen from those beside it.
             if place.is_none() {
                 continue;
             }
             let after = one.interval.root;
-            if let Some(before) = before.replace(after).filter(|before| anybody && *before != after) {
-                let (before, after) = Tree::new(&store, owner, before).differing(&Tree::new(&store, owner, after))?;
-                others.extend(diff(&before, &after).into_iter().map(|change| change.path));
+            let before = before.replace(after).filter(|before| *before != after);
+            if let (Some(before), Some(whose)) = (before, whose) {
+                others.extend(self.changed(before, after)?.map(|path| (path, (whose, after))));
             }
-            anybody = false;
+            (whose, is_first) = (None, true);
         }
-        Ok(others.into_iter().collect())
+        let last = before;
+        let mut later: HashMap<BlockId, HashSet<TreePath>> = HashMap::new();
+        for (_, after) in others.values() {
+            if let (Some(last), false) = (last, later.contains_key(after)) {
+                let changed = if *after == last { HashSet::new() } else { self.changed(*after, last)?.collect() };
+                later.insert(*after, changed);
+            }
+        }
+        let is_later = |after: &BlockId, path: &TreePath| later.get(after).is_some_and(|later| later.contains(path));
+        let other = |(path, (whose, after)): (TreePath, (Whose, BlockId))| Other {
+            then_steps: is_later(&after, &path),
+            path,
+            whose,
+        };
+        Ok(others.into_iter().map(other).collect())
     }
 
-    /// Between which trees and those after them another session was at work.
-    async fn contested(&self, own: &HashSet<SessionId>, recorded: &[Recorded], start: usize) -> Result<Vec<bool>> {
-        let is_others = |one: &Recorded| !own.contains(&one.interval.session);
-        let mut contested: Vec<bool> = recorded.iter().skip(1).map(is_others).collect();
+    /// The paths that differ between two trees, in the order of paths.
+    fn changed(&self, before: BlockId, after: BlockId) -> Result<impl Iterator<Item = TreePath>> {
+        let (store, owner) = (self.core.blocks(), self.subject.pseudonym);
+        let (before, after) = Tree::new(&store, owner, before).differing(&Tree::new(&store, owner, after))?;
+        Ok(diff(&before, &after).into_iter().map(|change| change.path))
+    }
+
+    /// Between which trees and those after them somebody else was at work, and who.
+    async fn contested(&self, whom: &Whom, recorded: &[Recorded], start: usize) -> Result<Vec<Option<Whose>>> {
+        let whose = |one: &Recorded| match one.interval.session {
+            session if whom.own.contains(&session) => None,
+            session if whom.people.contains(&session) => Some(Whose::Person),
+            _ => Some(Whose::Session),
+        };
+        let mut contested: Vec<Option<Whose>> = recorded.iter().skip(1).map(whose).collect();
+        // While another session was at work, only its own trees tell what is its doing.
+        let unsure = |window: &mut Option<Whose>| {
+            if *window != Some(Whose::Session) {
+                *window = Some(Whose::Unsure);
+            }
+        };
+        let is_sessions = |one: &Recorded| whose(one) == Some(Whose::Session);
         let mut last: HashMap<SessionId, usize> = HashMap::new();
-        for (at, one) in recorded.iter().enumerate().filter(|(_, one)| is_others(one)) {
+        for (at, one) in recorded.iter().enumerate().filter(|(_, one)| is_sessions(one)) {
             if let Some(before) = last.insert(one.interval.session, at) {
-                contested.iter_mut().take(at).skip(before).for_each(|window| *window = true);
+                contested.iter_mut().take(at).skip(before).for_each(unsure);
             }
         }
         let others: HashSet<BranchId> =
-            recorded.iter().filter(|one| is_others(one)).map(|one| one.interval.branch).collect();
+            recorded.iter().filter(|one| is_sessions(one)).map(|one| one.interval.branch).collect();
         for branch in others {
             for (from, until) in self.step_spans(branch, recorded, start).await? {
                 for (window, before) in contested.iter_mut().zip(recorded).skip(from) {
-                    *window |= before.time <= until;
+                    if before.time <= until {
+                        unsure(window);
+                    }
                 }
             }
         }

@@ -3,17 +3,18 @@
 use super::WorkspaceInfo;
 use super::checkpoint::{Checkpoint, CheckpointOptions, Taken};
 use super::look::no_workspace;
+use super::restore_input::{Others, TornPath};
 use crate::client::Client;
 use crate::core::Core;
 use crate::merge::AFTER_MERGE;
 use crate::payload::{SettledBy, StepStarted};
+use crate::recover::Site;
 use crate::step::{Begin, Beside, Completion, InDoubt, NewStep, Resolution, Settled};
 use crate::writer::{Writer, WriterOptions};
-use data_encoding::HEXLOWER;
 use samite_host::files;
 use samite_model::cadence::Cause;
 use samite_model::step::Effect;
-use samite_model::tree::TreePath;
+use samite_model::tree::{Torn, TreePath};
 use samite_model::{BlockId, BranchId, Error, JournalId, Observer, Position, Result, SessionId};
 use samite_workspace::{
     PlannedRestore, RestoreOptions, RestoreReport, ScanReport, Scanned, apply_restore, materialise, plan_restore,
@@ -34,6 +35,9 @@ pub struct RestoreRequest {
     pub force: bool,
     /// Is told how many files were found, read and written.
     pub observer: Observer,
+    /// Where the signs of life of lost steps are: a rewind puts back what a contained step left that was cut off, as far as they
+    /// tell what that is.
+    pub site: Option<Site>,
 }
 
 /// What a restore or fork did to directories.
@@ -47,6 +51,8 @@ pub struct Restored {
     pub from: Position,
     /// The safety snapshot taken before, for a restore in place.
     pub safety: Option<Position>,
+    /// The paths that a rewind found as a contained step left them that was cut off, and put back for that.
+    pub torn: Vec<String>,
     /// What was done and what was kept.
     pub report: RestoreReport,
 }
@@ -58,8 +64,11 @@ pub(crate) struct RestoreInput {
     pub(super) target: BlockId,
     base: Option<BlockId>,
     within: Vec<String>,
-    /// Paths in hexadecimal: a name may be no text, and names that look alike are not the same.
-    others: Vec<String>,
+    #[serde(flatten)]
+    others: Others,
+    /// What a step left that was cut off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    torn: Vec<TornPath>,
     force: bool,
     /// The entry of the merge that it is for, when it is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,12 +93,26 @@ impl Client {
         let branch = self.or_current(session, branch).await?;
         let workspace = self.workspace_of_branch(session, branch).await?.ok_or_else(|| no_workspace(branch))?;
         let target = self.root_at(to).await?;
-        let base = self.known_tree(session, branch, &workspace).await?;
+        self.plan_over(session, branch, &workspace, target, Vec::new(), request).await
+    }
+
+    /// What putting a workspace back to a tree would do; `torn` goes back too.
+    pub(super) async fn plan_over(
+        &self,
+        session: SessionId,
+        branch: BranchId,
+        workspace: &WorkspaceInfo,
+        target: BlockId,
+        torn: Vec<Torn>,
+        request: &RestoreRequest,
+    ) -> Result<PlannedRestore> {
+        let base = self.known_tree(session, branch, workspace).await?;
         let mut options = RestoreOptions::new([0; 16], self.subject.pseudonym, base, target);
         options.scan = self.core.scan_options(workspace.id, &workspace.directory)?;
         options.scan.observer = request.observer.clone();
         options.within = paths(&request.within)?;
-        options.others = self.others_paths(session, JournalId(workspace.id.0), target).await?;
+        options.others = self.others(session, JournalId(workspace.id.0), target).await?;
+        options.torn = torn;
         options.force = request.force;
         plan_restore(&self.core.blocks(), &workspace.directory, &options)
     }
@@ -101,17 +124,19 @@ impl Client {
         branch: BranchId,
         workspace: &WorkspaceInfo,
         target: BlockId,
+        torn: &[Torn],
         request: &RestoreRequest,
     ) -> Result<RestoreInput> {
         // Before anything is begun: a restore that cannot work leaves no step in doubt.
         paths(&request.within)?;
-        let others = self.others_paths(session, JournalId(workspace.id.0), target).await?;
+        let others = self.others(session, JournalId(workspace.id.0), target).await?;
         Ok(RestoreInput {
             operation: self.core.entry_id()?.to_string(),
             target,
             base: self.known_tree(session, branch, workspace).await?,
             within: request.within.clone(),
-            others: others.iter().map(|path| HEXLOWER.encode(path.as_bytes())).collect(),
+            others: Others::new(&others),
+            torn: torn.iter().map(TornPath::new).collect(),
             force: request.force,
             merge: None,
             observer: request.observer.clone(),
@@ -126,7 +151,7 @@ impl Client {
         workspace: &WorkspaceInfo,
     ) -> Result<Option<BlockId>> {
         let intervals = self.intervals(JournalId(workspace.id.0)).await?;
-        let own = self.own_sessions(session, &intervals).await;
+        let own = self.whom(session, &intervals).await.own;
         let known = match intervals.iter().rfind(|one| own.contains(&one.interval.session)) {
             Some(last) => Some(last.interval.known.unwrap_or(last.interval.root)),
             None => self.tree_at(self.head(session, branch).await?).await?.map(|tree| tree.tree.root),
@@ -183,6 +208,7 @@ impl Client {
             target: from.tree.root,
             from: from.position,
             safety: None,
+            torn: Vec::new(),
             report,
         })
     }
@@ -211,7 +237,8 @@ impl RestoreInput {
             target,
             base: Some(base),
             within: Vec::new(),
-            others: Vec::new(),
+            others: Others::default(),
+            torn: Vec::new(),
             force: false,
             merge: Some(merge),
             observer,
@@ -230,7 +257,7 @@ impl RestoreInput {
 impl Writer {
     async fn restore(&self, from: Position, target: BlockId, request: &RestoreRequest) -> Result<Restored> {
         let workspace = self.workspace().await?.ok_or_else(|| no_workspace(self.branch))?;
-        let input = self.client.restore_input(self.session, self.branch, &workspace, target, request).await?;
+        let input = self.client.restore_input(self.session, self.branch, &workspace, target, &[], request).await?;
         let (safety, scanned) = self.safety_snapshot(&input).await?;
         let step = NewStep { tree: Some(safety.root), ..input.step()? };
         let handle = match self.begin(&step).await? {
@@ -245,7 +272,14 @@ impl Writer {
         samite_host::kill_point("restore.before_outcome");
         self.finish(&handle, &Completion::completed(crate::core::to_value(&report)?)).await?;
         self.after_restore(&input, outcome.as_ref()).await;
-        Ok(Restored { directory: workspace.directory, target, from, safety: Some(safety.position), report })
+        Ok(Restored {
+            directory: workspace.directory,
+            target,
+            from,
+            safety: Some(safety.position),
+            torn: Vec::new(),
+            report,
+        })
     }
 
     /// Keeps what is there before a restore. The directory is still known to hold only what it was.
@@ -285,7 +319,8 @@ impl Writer {
         options.scan = self.core().scan_options(workspace.id, &workspace.directory)?;
         options.scan.observer = input.observer.clone();
         options.within = paths(&input.within)?;
-        options.others = input.others.iter().map(|path| path_of_hex(path)).collect::<Result<_>>()?;
+        options.others = input.others.paths()?;
+        options.torn = input.torn.iter().map(TornPath::torn).collect::<Result<_>>()?;
         options.force = input.force;
         let store = self.core().blocks();
         let planned = match seen {
@@ -355,9 +390,4 @@ pub(crate) fn in_doubt(key: &str, start: Position) -> Error {
 /// Paths as callers write them, relative to the workspace.
 pub(super) fn paths(texts: &[String]) -> Result<Vec<TreePath>> {
     texts.iter().map(|path| TreePath::new(path.trim_end_matches('/').as_bytes())).collect()
-}
-
-fn path_of_hex(hex: &str) -> Result<TreePath> {
-    let damaged = |_| Error::corrupt("bad_payload", "a restore's step does not say what it restores");
-    TreePath::new(HEXLOWER.decode(hex.as_bytes()).map_err(damaged)?)
 }

@@ -8,12 +8,58 @@ use crate::payload::{ForkReason, StepStarted};
 use crate::views::{OpenStep, register};
 use crate::writer::WriterOptions;
 use samite_host::files;
-use samite_model::{BranchId, Result, SessionId};
+use samite_model::tree::Torn;
+use samite_model::{BranchId, Position, Result, SessionId};
+use samite_workspace::PlannedRestore;
+use std::path::PathBuf;
+
+/// Why a rewind leaves all files as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilesStay {
+    /// The current branch has no workspace.
+    NoWorkspace,
+    /// There is no checkpoint up to the position.
+    NoCheckpoint {
+        /// The workspace's directory.
+        directory: PathBuf,
+    },
+    /// The workspace's directory is gone.
+    DirectoryGone {
+        /// The directory.
+        directory: PathBuf,
+    },
+}
+
+impl FilesStay {
+    /// The stable name, for JSON.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::NoWorkspace => "no_workspace",
+            Self::NoCheckpoint { .. } => "no_checkpoint",
+            Self::DirectoryGone { .. } => "directory_gone",
+        }
+    }
+}
+
+/// What a rewind would do to the workspace.
+#[derive(Debug)]
+pub enum RewindPlan {
+    /// These files change, and those are kept.
+    Files(Box<PlannedRestore>),
+    /// None changes.
+    Stay(FilesStay),
+}
+
+/// What a rewind puts back.
+struct Way {
+    workspace: WorkspaceInfo,
+    from: RecordedTree,
+    torn: Vec<Torn>,
+}
 
 /// What a rewind does to the workspace.
 struct Back {
-    workspace: WorkspaceInfo,
-    from: RecordedTree,
+    way: Way,
     input: RestoreInput,
 }
 
@@ -51,10 +97,11 @@ impl Client {
             let Some(doubt) = doubts.iter().find(own) else { return Ok(None) };
             let (_, _, restored, safety) = writer.finish_begun_restore(doubt).await?;
             Ok(Some(Restored {
-                directory: back.workspace.directory,
+                directory: back.way.workspace.directory,
                 target: back.input.target,
-                from: back.from.position,
+                from: back.way.from.position,
                 safety,
+                torn: back.way.torn.iter().map(|torn| torn.path.to_string()).collect(),
                 report: restored,
             }))
         }
@@ -79,6 +126,67 @@ impl Client {
         Ok(())
     }
 
+    /// Decides what a rewind would do to the workspace, and touches nothing.
+    ///
+    /// # Errors
+    /// `conflict` (`step_in_doubt`) when a restore of the workspace was cut off; `not_found` (`no_position`,
+    /// `tree_collected`).
+    pub async fn plan_rewind(
+        &self,
+        session: SessionId,
+        options: &ForkOptions,
+        request: &RestoreRequest,
+    ) -> Result<RewindPlan> {
+        let current = self.current_branch(session).await?;
+        let Way { workspace, from, torn } = match self.way(session, current, options, request).await? {
+            Ok(way) => way,
+            Err(stay) => return Ok(RewindPlan::Stay(stay)),
+        };
+        let planned = self.plan_over(session, current, &workspace, from.tree.root, torn, request).await?;
+        Ok(RewindPlan::Files(Box::new(planned)))
+    }
+
+    /// Why a rewind to a position, after which a branch is current, left all files as they are; none where it need not have.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session; `corrupt` when an entry cannot be read.
+    pub async fn files_stay(&self, session: SessionId, branch: BranchId, at: Position) -> Result<Option<FilesStay>> {
+        let Some(workspace) = self.workspace_of_branch(session, branch).await? else {
+            return Ok(Some(FilesStay::NoWorkspace));
+        };
+        let directory = workspace.directory;
+        if self.tree_at(at).await?.is_none() {
+            return Ok(Some(FilesStay::NoCheckpoint { directory }));
+        }
+        Ok((!files::exists(&directory)?).then_some(FilesStay::DirectoryGone { directory }))
+    }
+
+    /// What going back puts where, or why it puts nothing anywhere.
+    async fn way(
+        &self,
+        session: SessionId,
+        current: BranchId,
+        options: &ForkOptions,
+        request: &RestoreRequest,
+    ) -> Result<Result<Way, FilesStay>> {
+        let state = self.branch_state(session, options.branch.unwrap_or(current)).await?;
+        let at = self.position_on(&state, options.seq.unwrap_or(state.head)).await?;
+        let Some(workspace) = self.workspace_of_branch(session, current).await? else {
+            return Ok(Err(FilesStay::NoWorkspace));
+        };
+        self.refuse_half_restored(current).await?;
+        if let Some(stay) = self.files_stay(session, current, at).await? {
+            return Ok(Err(stay));
+        }
+        // Before the fork: one that could not be ended would leave a restore in doubt.
+        let from = self.checkpoint_at(at).await?;
+        let torn = match &request.site {
+            Some(site) => self.torn(current, &workspace, site).await?,
+            None => Vec::new(),
+        };
+        Ok(Ok(Way { workspace, from, torn }))
+    }
+
     /// What going back does to the workspace of the current branch; none when it has none, or nothing to go back to.
     async fn way_back(
         &self,
@@ -87,17 +195,9 @@ impl Client {
         options: &ForkOptions,
         request: &RestoreRequest,
     ) -> Result<Option<Back>> {
-        let Some(workspace) = self.workspace_of_branch(session, current).await? else { return Ok(None) };
-        self.refuse_half_restored(current).await?;
-        let state = self.branch_state(session, options.branch.unwrap_or(current)).await?;
-        let at = self.position_on(&state, options.seq.unwrap_or(state.head)).await?;
-        let Some(from) = self.tree_at(at).await? else { return Ok(None) };
-        if !files::exists(&workspace.directory)? {
-            return Ok(None);
-        }
-        // Before the fork: one that could not be ended would leave a restore in doubt.
-        self.check_collected(&from).await?;
-        let input = self.restore_input(session, current, &workspace, from.tree.root, request).await?;
-        Ok(Some(Back { workspace, from, input }))
+        let Ok(way) = self.way(session, current, options, request).await? else { return Ok(None) };
+        let input =
+            self.restore_input(session, current, &way.workspace, way.from.tree.root, &way.torn, request).await?;
+        Ok(Some(Back { way, input }))
     }
 }

@@ -22,7 +22,13 @@ impl Use {
         let client = surface.open(Access::Write)?.client().await?;
         let (session, branch) = named_branch(&client, &self.branch).await?;
         client.make_current(session, branch).await?;
-        surface.printer.answer(&Changed::current(session, branch, "is current now"))?;
+        let has_files = client.workspace_of_branch(session, branch).await?.is_some();
+        let restore = format!(
+            "; its files stay as they are: `samite workspace restore {}` brings this branch's",
+            session.short()
+        );
+        let how = format!("is current now{}", if has_files { restore.as_str() } else { "" });
+        surface.printer.answer(&Changed::current(session, branch, how))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -41,18 +41,22 @@ struct PutBack {
     branch: String,
     #[serde(flatten)]
     restored: RestoredShape,
+    /// What was asked for.
+    #[serde(skip)]
+    at: u64,
 }
 
 impl Answer for PutBack {
     fn show(&self, page: &mut Page) {
-        self.restored.show(page);
+        self.restored.show(page, self.at);
     }
 }
 
 impl Restore {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let progress = surface.printer.progress(if self.plan { "looking at the workspace" } else { "restoring" });
-        let request = RestoreRequest { within: self.within, force: self.force, observer: progress.observer() };
+        let request =
+            RestoreRequest { within: self.within, force: self.force, observer: progress.observer(), site: None };
         if self.plan {
             let client = surface.open(Access::Read)?.client().await?;
             let found = self.to.find_position(&client).await?;
@@ -70,6 +74,7 @@ impl Restore {
         surface.printer.answer(&PutBack {
             session: found.session.to_string(),
             branch: found.branch.to_string(),
+            at: self.to.seq().unwrap_or(restored.from.seq),
             restored: RestoredShape::new(&restored),
         })?;
         Ok(ExitCode::SUCCESS)

@@ -101,7 +101,7 @@ fn excluded_paths_and_those_of_others_stay() {
     let options = PlanOptions {
         excluded: vec![path("cache")],
         is_excluded: Some(&by_rule),
-        others: vec![path("theirs")],
+        others: vec![Other::new(path("theirs"), Whose::Session)],
         ..PlanOptions::default()
     };
     assert_eq!(
@@ -122,6 +122,46 @@ fn excluded_paths_and_those_of_others_stay() {
     assert_eq!(planned("", "cache/x=1 cache/y=1", "", &part), stays(&["cache/x Excluded"]));
     let forced = PlanOptions { excluded: vec![path("d/cache")], force: true, ..PlanOptions::default() };
     assert_eq!(planned("d/a=1", "d/a=1", "", &forced), (strings(&["remove d/a"]), strings(&["d NotEmpty"])));
+}
+
+#[test]
+fn what_somebody_else_did_stays_and_is_said_to_be_theirs() {
+    let mut yours = Other::new(path("a"), Whose::Person);
+    let of = |other: &Other| PlanOptions { others: vec![other.clone()], ..PlanOptions::default() };
+    // Edited, moved away, and made.
+    assert_eq!(planned("a=2", "a=2", "a=1", &of(&yours)), (strings(&[]), strings(&["a Persons"])));
+    assert_eq!(planned("b=1", "b=1", "a=1 b=1", &of(&yours)), (strings(&[]), strings(&["a Removed"])));
+    assert_eq!(planned("a=2", "a=2", "", &of(&yours)), (strings(&[]), strings(&["a Persons"])));
+    // What is in a directory is not whose the directory is.
+    assert_eq!(planned("a/x=2", "a/x=2", "", &of(&yours)), (strings(&["remove a/x"]), strings(&["a Persons"])));
+    assert_eq!(planned("", "", "a/x=2", &of(&yours)), (strings(&[]), strings(&["a Removed", "a/x Blocked"])));
+    let force = PlanOptions { force: true, ..of(&yours) };
+    assert_eq!(planned("b=1", "b=1", "a=1 b=1", &force), (strings(&["create a"]), strings(&[])));
+    yours.then_steps = true;
+    assert_eq!(planned("a=3", "a=3", "a=1", &of(&yours)), (strings(&[]), strings(&["a PersonsAndSteps"])));
+    assert_eq!(planned("b=1", "b=1", "a=1 b=1", &of(&yours)), (strings(&[]), strings(&["a PersonsAndSteps"])));
+    let theirs = Other { whose: Whose::Session, ..yours.clone() };
+    assert_eq!(planned("a=3", "a=3", "a=1", &of(&theirs)), (strings(&[]), strings(&["a OthersAndSteps"])));
+    let unsure = Other { whose: Whose::Unsure, ..yours };
+    assert_eq!(planned("a=3", "a=3", "a=1", &of(&unsure)), (strings(&[]), strings(&["a PerhapsOthers"])));
+}
+
+#[test]
+fn what_a_step_left_that_was_cut_off_goes_back_as_long_as_nobody_was_at_it() {
+    let torn = |current: &str| {
+        let torn = ["a", "b", "n"].map(|name| Torn::new(path(name), listing(current).get(&path(name))));
+        PlanOptions { torn: torn.to_vec(), ..PlanOptions::default() }
+    };
+    let (left, before) = ("a=9 n=9", "a=1 b=1");
+    assert_eq!(
+        planned(left, before, before, &torn(left)),
+        (strings(&["remove n", "replace a", "create b"]), strings(&[]))
+    );
+    assert_eq!(planned(left, before, "a=2", &torn(left)), (strings(&["remove n", "replace a"]), strings(&[])));
+    assert_eq!(
+        planned("a=3 b=3 n=9", before, before, &torn(left)),
+        (strings(&["remove n"]), strings(&["a Changed", "b Changed"]))
+    );
 }
 
 #[test]
@@ -219,11 +259,12 @@ fn a_git_repository_is_put_back_whole_or_kept_whole() {
             })
             .collect(),
     );
-    let others = PlanOptions { others: vec![path("d")], ..PlanOptions::default() };
+    let others = PlanOptions { others: vec![Other::new(path("d"), Whose::Session)], ..PlanOptions::default() };
     let done = shown(&plan(&half, &listing(""), &listing(inside), &others));
     assert_eq!(done.1, strings(&[]));
     assert!(done.0.contains(&"create d/.git/refs/main".to_owned()), "{done:?}");
-    let of_others = PlanOptions { others: vec![path(".git/index")], ..PlanOptions::default() };
+    let of_others =
+        PlanOptions { others: vec![Other::new(path(".git/index"), Whose::Session)], ..PlanOptions::default() };
     assert_eq!(planned(base, base, before, &of_others), kept(".git Others"));
     let (actions, kept) = planned(base, base, before, &default);
     assert_eq!(kept, Vec::<String>::new());
@@ -345,8 +386,8 @@ proptest! {
         done in 0_usize..12,
     ) {
         let paths = |names: Vec<&str>| names.into_iter().map(path).collect::<Vec<_>>();
-        let options =
-            PlanOptions { force, others: paths(others), within: paths(within), ..PlanOptions::default() };
+        let others = paths(others).into_iter().map(|path| Other::new(path, Whose::Session)).collect();
+        let options = PlanOptions { force, others, within: paths(within), ..PlanOptions::default() };
         let found = plan(&current, &base, &target, &options);
         let mut after = model(&current);
         found.actions.iter().for_each(|action| apply(&mut after, action));

@@ -11,7 +11,12 @@ use serde_json::{Value, json};
 const SESSION: &str = "0f0e0d0c-0b0a-0908-0706-050403020100";
 
 fn target() -> Target {
-    Target { session: SESSION.to_owned(), directory: "/work/project".to_owned(), now: 1_795_974_821_372_000_000 }
+    Target {
+        session: SESSION.to_owned(),
+        directory: "/work/project".to_owned(),
+        moved: None,
+        now: 1_795_974_821_372_000_000,
+    }
 }
 
 fn prompt(text: &str) -> Happened {

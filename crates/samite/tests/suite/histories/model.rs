@@ -130,6 +130,7 @@ fn becomes(request: &Request<'_>, path: &str) -> Becomes {
         // What somebody removed stays removed; what nobody knew is made.
         return match (was, shall) {
             (Some(_), Some(_)) if !force => Becomes::Kept,
+            (None, Some(_)) if !force && others.contains(path) => Becomes::Kept,
             (_, Some(_)) => Becomes::AsTarget,
             (_, None) => Becomes::AsIs,
         };
@@ -141,7 +142,7 @@ fn becomes(request: &Request<'_>, path: &str) -> Becomes {
         return Becomes::AsIs;
     }
     let changed = !is_known(is, was, shall);
-    let of_others = others.iter().any(|other| is_within(path, other));
+    let of_others = others.contains(path);
     if excluded || unknown || !force && (changed || of_others) { Becomes::Kept } else { Becomes::AsTarget }
 }
 
