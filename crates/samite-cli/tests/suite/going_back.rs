@@ -198,11 +198,20 @@ fn a_fork_into_a_directory_is_resumed_there_wherever_its_position_lies() {
             let lines = format!("{}\n", record("a", "user", &agent.work(), json!("one")));
             fs::write(agent.place.path().join("projects/-work/s.jsonl"), lines).unwrap();
         }
-        agent.first_turn();
+        let (prompt, stop) = if harness == "gemini-cli" {
+            ("BeforeAgent", ("AfterAgent", "prompt_response"))
+        } else {
+            ("UserPromptSubmit", ("Stop", "last_assistant_message"))
+        };
+        let turn = |words: &str| {
+            agent.tell(prompt, &json!({ "prompt": words, "timestamp": words }));
+            agent.tell(stop.0, &json!({stop.1: "done", "prompt": words, "timestamp": words}));
+        };
+        agent.tell("SessionStart", &json!({"source": "startup"}));
+        turn("one");
         let head = agent.json(&["session", "show", "."])["head"].as_u64().unwrap();
         let at = format!("@{head}");
-        agent.prompt("two");
-        agent.stop();
+        turn("two");
         agent.json(&["rewind", &at]);
         // On the line that was left, whose directory is another branch's now.
         let fork = agent.json(&["fork", &at, "--into", "../second"]);
@@ -212,7 +221,9 @@ fn a_fork_into_a_directory_is_resumed_there_wherever_its_position_lies() {
         let path = text(resumed, "/path");
         assert!(!path.contains("/-work/"), "{harness}: {path}");
         let words = fs::read_to_string(&path).unwrap();
-        assert!(!words.contains(&agent.work().display().to_string()), "{harness}: {words}");
+        // What a call was made with stays what it was.
+        let directory = format!("\"cwd\":\"{}", agent.work().display());
+        assert!(!words.contains(&directory), "{harness}: {words}");
         if harness == "claude-code" {
             let name: String = second.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
             assert!(path.contains(&name), "{path}");

@@ -391,12 +391,12 @@ fn left(page: &Page, place: &Place) {
     let step = |key: &'static str| {
         ["--key", key, "--effect", "contained", "--within", "f", "--cwd", "left", "--", "sh", "-c"].to_vec()
     };
-    let done = run(&[&["step", "run", &id][..], &step("done"), &["true"]].concat());
-    let start = done["seq"].to_string();
+    run(&[&["step", "run", &id][..], &step("done"), &["true"]].concat());
+    let start = run(&["step", "list", &id])["steps"][0]["seq"].to_string();
     run(&["rewind", &format!("{id}@{start}"), "--plan"]);
     run(&["rewind", &format!("{id}@{start}")]);
     for key in ["torn", "half"] {
-        let script = format!("echo {key} > f; echo $PPID $$ > ../{key}.new; mv ../{key}.new ../{key}; sleep 60");
+        let script = format!("echo {key} > f; echo $PPID $$ > ../{key}.new; mv ../{key}.new ../{key}; exec sleep 60");
         place.cut_off_whole(&[&["step", "run", &id][..], &step(key), &[&script]].concat(), key);
         if key == "torn" {
             run(&["rewind", &format!("{id}@{at}")]);

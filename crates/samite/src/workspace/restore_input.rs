@@ -10,7 +10,8 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Others {
     /// All of them.
-    others: Vec<String>,
+    #[serde(rename = "others")]
+    all: Vec<String>,
     /// Those of them that a person changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     persons: Vec<String>,
@@ -28,7 +29,7 @@ impl Others {
             others.iter().filter(|other| is_it(other)).map(|other| HEXLOWER.encode(other.path.as_bytes())).collect()
         };
         Self {
-            others: those(&|_| true),
+            all: those(&|_| true),
             persons: those(&|other| other.whose == Whose::Person),
             unsure: those(&|other| other.whose == Whose::Unsure),
             then_steps: those(&|other| other.then_steps),
@@ -50,7 +51,7 @@ impl Others {
             };
             Ok(Other { path: path_of_hex(hex)?, whose, then_steps: then_steps.contains(hex) })
         };
-        self.others.iter().map(other).collect()
+        self.all.iter().map(other).collect()
     }
 }
 
