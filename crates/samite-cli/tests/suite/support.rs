@@ -105,6 +105,14 @@ impl Place {
         let all = std::iter::once(own.as_str()).chain(pids.split_whitespace());
         assert!(Command::new("kill").arg("-9").args(all).status().unwrap().success());
         child.wait().unwrap();
+        // A signal takes a moment to arrive.
+        let ends = |pid: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.map_or(true, |stat| stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X'])))
+        };
+        while !pids.split_whitespace().all(ends) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     /// Makes the directory `work` and attaches it to a session.
