@@ -1,4 +1,4 @@
-//! What a person types for a session, a branch or a position: `SESSION[:BRANCH][@SEQ]`, ids by unique prefix. Without an id, or
+//! What a person types for a session, a branch or a position: `SESSION[:BRANCH][@SEQ]`, ids by unique prefix, or whole names. Without an id, or
 //! with `.`, the session is the one that worked in the current directory last.
 
 use crate::surface::here;
@@ -68,15 +68,22 @@ impl FromStr for Reference {
         };
         let is_here = session == "." || (session.is_empty() && (branch.is_some() || seq.is_some()));
         for (what, id) in [("session", Some(session).filter(|_| !is_here)), ("branch", branch)] {
-            if id.is_some_and(|id| id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            let is_path = |id: &str| id == ".." || id.starts_with("./") || id.starts_with("../");
+            if id.is_some_and(|id| {
+                id.is_empty() || is_path(id) || id.contains([':', '@']) || id.contains(char::is_control)
+            }) {
                 return Err(format!(
-                    "a {what}'s id is hexadecimal; write SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ, with . for the session \
-                     that worked here last"
+                    "that is no {what}; write SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ, by ids (`samite session list`, `samite \
+                     branch list SESSION`) or names, with . for the session that worked here last"
                 ));
             }
         }
-        let lower = str::to_ascii_lowercase;
-        Ok(Self { session: (!is_here).then(|| lower(session)), branch: branch.map(lower), seq })
+        // A name is as it was given; an id is the same in upper case.
+        let word = |text: &str| {
+            let is_id = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_id && text.len() == 32 { text.to_ascii_lowercase() } else { text.to_owned() }
+        };
+        Ok(Self { session: (!is_here).then(|| word(session)), branch: branch.map(word), seq })
     }
 }
 
@@ -172,13 +179,17 @@ mod tests {
         for (text, right) in [(".@7", "@7"), (".:cd", ":cd")] {
             assert_eq!(text.parse::<Reference>().unwrap().to_string(), right);
         }
-        assert_eq!("AB:Cd".parse::<Reference>().unwrap().to_string(), "ab:cd");
+        for text in ["fix the greeting", "codex 01a22870:second try@7", "a/b", "ü"] {
+            assert_eq!(text.parse::<Reference>().unwrap().to_string(), text);
+        }
     }
 
     #[test]
     fn anything_else_says_what_to_write() {
-        for text in ["", "ab@", "ab@-1", "ab@x", "ab:", ":", "@", "ab:c d", "..", "../x", "ab@1@2"] {
+        for text in ["", "ab@", "ab@-1", "ab@x", "ab:", ":", "@", "ab:c:d", "..", "./x", "../x", "ab@1@2", "a\nb"] {
             assert!(text.parse::<Reference>().is_err(), "{text:?}");
         }
+        let said = "..".parse::<Reference>().unwrap_err();
+        assert!(said.contains("samite session list") && said.contains("samite branch list"), "{said}");
     }
 }

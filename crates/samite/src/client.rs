@@ -113,44 +113,46 @@ impl Client {
             })
     }
 
-    /// The session whose id begins with these digits.
+    /// The session whose id begins with these digits, or else the one of this name.
     ///
     /// # Errors
-    /// `not_found` when there is none; `invalid` (`ambiguous_prefix`) when there are several.
-    pub async fn find_session(&self, prefix: &str) -> Result<SessionId> {
-        if !is_prefix(prefix) {
-            return Err(no_session(prefix));
-        }
+    /// `not_found` when there is none; `invalid` (`ambiguous_prefix`, `ambiguous_name`) when there are several.
+    pub async fn find_session(&self, text: &str) -> Result<SessionId> {
+        let prefix = &text.to_ascii_lowercase();
         let filter = JournalFilter {
             kind: Some(JournalKind::SessionControl),
-            prefix: Some((prefix.to_owned(), true)),
+            prefix: Some((prefix.clone(), true)),
             ..JournalFilter::default()
         };
-        let found = self.core.0.ledger.journals(filter).await?;
+        let found = if is_prefix(prefix) { self.core.0.ledger.journals(filter).await? } else { Vec::new() };
         let mine: Vec<SessionId> = found.iter().filter(|state| self.sees(state)).map(|state| state.family).collect();
         match mine.as_slice() {
-            [] => Err(no_session(prefix)),
+            [] => self.session_named(text).await?.ok_or_else(|| no_session(text)),
             [one] => Ok(*one),
             several => Err(ambiguous("session", prefix, several.iter().map(ToString::to_string))),
         }
     }
 
-    /// The branch of a session whose id begins with these digits.
+    /// The branch of a session whose id begins with these digits, or else the one of this name.
     ///
     /// # Errors
     /// As [`Client::find_session`].
-    pub async fn find_branch(&self, session: SessionId, prefix: &str) -> Result<JournalId> {
+    pub async fn find_branch(&self, session: SessionId, text: &str) -> Result<JournalId> {
+        let prefix = &text.to_ascii_lowercase();
         let filter = JournalFilter {
             family: Some(session),
             kind: Some(JournalKind::Branch),
-            prefix: Some((prefix.to_owned(), false)),
+            prefix: Some((prefix.clone(), false)),
             ..JournalFilter::default()
         };
         let found = if is_prefix(prefix) { self.core.0.ledger.journals(filter).await? } else { Vec::new() };
         let mine: Vec<JournalId> = found.iter().filter(|state| self.sees(state)).map(|state| state.id).collect();
         match mine.as_slice() {
-            [] => Err(Error::not_found("no_branch", format!("session {} has no branch {prefix}", session.short()))
-                .hint(format!("`samite branch list {}` shows its branches", session.short()))),
+            [] => self.branch_named(session, text).await?.ok_or_else(|| {
+                Error::not_found("no_branch", format!("session {} has no branch {text}", session.short())).hint(
+                    format!("name it by its id or its whole name: `samite branch list {}` shows both", session.short()),
+                )
+            }),
             [one] => Ok(*one),
             several => Err(ambiguous("branch", prefix, several.iter().map(ToString::to_string))),
         }
@@ -163,7 +165,7 @@ fn is_prefix(text: &str) -> bool {
 
 fn no_session(text: &str) -> Error {
     Error::not_found("no_session", format!("there is no session {text}"))
-        .hint("`samite session list` shows the sessions you may see")
+        .hint("name it by its id or its whole name: `samite session list` shows both of the sessions you may see")
 }
 
 fn ambiguous(what: &str, prefix: &str, ids: impl Iterator<Item = String>) -> Error {

@@ -16,6 +16,7 @@ pub mod hook;
 pub mod import;
 mod log;
 pub mod merge;
+mod named;
 pub mod payload;
 pub mod probe;
 mod rebuild;

@@ -30,10 +30,10 @@ pub(crate) struct Fork {
     /// Where to fork: SESSION, SESSION@SEQ or SESSION:BRANCH@SEQ; . and @SEQ are of the session that worked here last, which
     /// `log` shows
     at: Reference,
-    /// Put the workspace as it was there into this directory, which is empty or not there yet
+    /// Put the workspace as it was there into this directory, which is empty or not there yet, and in no other workspace
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// A name for the new branch
+    /// A name for the new branch: SESSION:NAME means it, as its id does
     #[arg(long)]
     name: Option<String>,
     /// The caller's id for the new branch: forking again with it answers with the first fork
@@ -79,7 +79,7 @@ impl Fork {
             None => None,
         };
         if let (Some(directory), None) = (&self.into, known) {
-            check_target(&client, found.position, directory).await?;
+            check_target(&client, found.session, found.position, directory).await?;
         }
         let options = ForkOptions {
             // A fork that is asked for again is where it was, although the branch went on.
@@ -161,8 +161,9 @@ async fn made_before(
 }
 
 /// Refuses what cannot work before a branch is made for it.
-async fn check_target(client: &Client, at: Position, directory: &Path) -> Result<()> {
+async fn check_target(client: &Client, session: SessionId, at: Position, directory: &Path) -> Result<()> {
     client.checkpoint_at(at).await?;
+    client.refuse_place(session, None, directory, true).await?;
     if files::exists(directory)? && !files::list(directory)?.is_empty() {
         return Err(Error::conflict("not_empty", format!("{} holds something already", directory.display()))
             .hint("name a directory that is empty or not there yet"));

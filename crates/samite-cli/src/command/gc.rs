@@ -1,31 +1,35 @@
 //! `samite gc`.
 
+use crate::input::{asked, can_ask};
 use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::{Client, CollectOptions, CollectionPlan};
-use samite_model::Result;
+use samite_model::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
 use std::process::ExitCode;
 
-/// Reclaim what no retained branch needs: shows what goes, branch by branch, then does it
+/// Reclaim what no retained branch needs, after showing what goes, branch by branch
 ///
 /// Workspace trees go once their branch is not current and its time is over, or it was deleted, and then its large
 /// payloads go too; so do checkpoints that were thinned out. Logs of branches that were not deleted stay. Artifacts go with their inputs once their own time is over:
 /// not before, whatever becomes of their session, and never without a policy. Writers at work are not disturbed. A
-/// collection that took something is recorded.
+/// collection that took something is recorded. Where something goes it asks; where nobody can be asked it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   samite gc --dry-run
-  samite gc
-  samite gc --json | jq .plan.bytes")]
+  samite gc --yes
+  samite gc --dry-run --json | jq .plan.bytes")]
 pub(crate) struct Gc {
     /// Only show what would go
     #[arg(long)]
     dry_run: bool,
+    /// Take it without asking
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
 }
 
 #[derive(Serialize)]
@@ -175,12 +179,21 @@ impl Gc {
         let progress = surface.printer.progress("looking at what is needed");
         let plan = Plan::new(&client, &client.plan_collection().await?).await?;
         drop(progress);
+        let takes = !plan.branches.is_empty() || !plan.artifacts.is_empty() || plan.unrecorded > 0;
+        let asks = takes && !self.yes && !self.dry_run;
+        if asks && !can_ask() {
+            return Err(Error::invalid("not_confirmed", format!("{} would go", bytes(plan.bytes)))
+                .hint("nothing was touched; --yes takes it, --dry-run shows it"));
+        }
         let collected = if self.dry_run {
             None
         } else {
             // A person sees what goes before it does; with --json both are one document.
             if !surface.printer.is_json() {
                 surface.printer.aside_page(|page| plan.show(page));
+            }
+            if asks && !asked("take it?")? {
+                return Err(Error::invalid("not_confirmed", "nothing was collected").hint("nothing was touched"));
             }
             let progress = surface.printer.progress("collecting");
             let options = CollectOptions { observer: progress.observer(), ..CollectOptions::default() };

@@ -69,7 +69,7 @@ impl Merge {
                     .hint(format!("write {}:BRANCH; `samite branch list {}` shows them", self.branch, self.branch)));
             };
             let into = match &self.into {
-                Some(into) => Some(client.find_branch(session, &into.to_ascii_lowercase()).await?),
+                Some(into) => Some(client.find_branch(session, into).await?),
                 None => None,
             };
             if self.plan {

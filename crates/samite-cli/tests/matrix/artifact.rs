@@ -128,9 +128,9 @@ fn collect(place: &Place, cut: &Cut, session: &str) -> (usize, usize) {
         ids.push(text(&place.json(&["artifact", "put", session, &path, "--type", of_type]), "/id"));
     }
     place.json(&["artifact", "policy", "chart", "--days", "0"]);
-    cut.run(place, &["gc"]);
+    cut.run(place, &["gc", "--yes"]);
     holds(place, &ids[1], &bytes[1]);
-    place.json(&["gc"]);
+    place.json(&["gc", "--yes"]);
     holds(place, &ids[1], &bytes[1]);
     let gone = place.run(&["artifact", "get", &ids[0]]);
     assert_eq!(gone.code(), "artifact_collected", "{gone:?}");

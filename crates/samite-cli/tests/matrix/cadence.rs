@@ -83,7 +83,7 @@ fn thin(place: &Place, cut: &Cut, at_collection: bool) -> Counts {
     let thinned = || checkpoints(place, &session).iter().map(|one| one["thinned"] == true).collect::<Vec<bool>>();
     if at_collection {
         place.json(&thin);
-        cut.run(place, &["gc"]);
+        cut.run(place, &["gc", "--yes"]);
     } else {
         cut.run(place, &thin);
         // All of it, or nothing.
@@ -94,7 +94,7 @@ fn thin(place: &Place, cut: &Cut, at_collection: bool) -> Counts {
     }
     assert_eq!(thinned(), [true, false, true, false]);
     place.verify();
-    place.json(&["gc"]);
+    place.json(&["gc", "--yes"]);
     assert_eq!(number(&place.json(&["gc", "--dry-run"]), "/plan/bytes"), 0);
     for (number, (seq, files)) in taken.iter().enumerate() {
         let at = format!("{session}@{seq}");

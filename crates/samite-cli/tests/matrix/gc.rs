@@ -38,8 +38,8 @@ impl Scenario for Collect {
             let command = place.command(&["checkpoint", &session, "--no-environment"]);
             crate::hold::cut_off(place, command, &point, crate::cell::Victim::Samite);
         }
-        cut.run(place, &["gc"]);
-        place.json(&["gc"]);
+        cut.run(place, &["gc", "--yes"]);
+        place.json(&["gc", "--yes"]);
         // What is kept is there, and what was known before is not taken for stored any more.
         place.json(&["fork", &format!("{session}@{at}"), "--into", "third"]);
         let third = listing(&place.path().join("third"));

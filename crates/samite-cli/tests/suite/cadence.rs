@@ -128,7 +128,7 @@ fn old_checkpoints_are_shown_before_they_are_thinned_out() {
     assert_eq!(thinned(), [false; 4]);
     assert_eq!(thin(&["--yes"]).json()["count"], 2);
     assert_eq!(thinned(), [true, false, true, false]);
-    let freed = place.json(&["gc"]).json();
+    let freed = place.json(&["gc", "--yes"]).json();
     assert_eq!(freed["plan"]["bytes"], plan["bytes"]);
     let error = place.json(&["workspace", "cat", &format!("{id}@{}", seqs[2]), "a"]).error(3);
     assert_eq!(error["code"], "tree_collected");

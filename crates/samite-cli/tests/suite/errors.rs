@@ -9,7 +9,8 @@ fn golden_errors_as_json() {
     place.say(&session, "one");
     let cases: &[(&[&str], i32)] = &[
         (&["read", "0000"], 3),
-        (&["read", "nonsense"], 2),
+        (&["read", "nonsense"], 3),
+        (&["read", "../nonsense"], 2),
         (&["read", &session, "--kind", "nonsense"], 2),
         (&["read", &format!("{session}@99")], 3),
         (&["append", &session, "--kind", "session_created", "--text", "x"], 2),

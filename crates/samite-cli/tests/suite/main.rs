@@ -29,6 +29,7 @@ mod merging;
 #[path = "../../../samite/tests/suite/mount.rs"]
 mod mount;
 mod other_steps;
+mod places;
 mod readme;
 mod refusals;
 mod settings_files;

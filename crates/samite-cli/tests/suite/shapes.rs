@@ -254,7 +254,7 @@ fn run_all(page: &Page, place: &Place) {
     run(&["log", &fork, "--turns", "1"]);
     run(&["log", &id]);
     run(&["gc", "--dry-run"]);
-    run(&["gc"]);
+    run(&["gc", "--yes"]);
     run(&["verify"]);
     run(&["backup", "copy"]);
     fs::remove_dir_all(place.path().join("second")).unwrap();
@@ -353,6 +353,8 @@ fn merges(page: &Page, place: &Place) {
     run(&["session", "tree", &id]);
     run(&["log", &id]);
     run(&["merge", &fork]);
+    let other = text(&run(&["session", "new"]), "/id");
+    run(&["workspace", "attach", &other, "theirs"]);
 }
 
 /// Steps that were cut off, found, settled and given up.

@@ -205,7 +205,7 @@ fn a_log_does_not_offer_trees_that_were_thinned_out() {
     place.run(&["checkpoint", "thin", &id, "--all-for", "0s", "--hourly-for", "0s", "--yes"]).ok();
     let thinned = stands(&trees(&place));
     assert!(thinned.contains(&(true, true)), "{thinned:?}");
-    place.run(&["gc"]).ok();
+    place.run(&["gc", "--yes"]).ok();
     let after = trees(&place);
     let shown = place.run(&["log", &id]).ok();
     assert!(stands(&after).contains(&(true, false)), "{after:?}");

@@ -114,7 +114,7 @@ fn what_a_deleted_branch_leaves_is_previewed_and_goes() {
     let branch = &plan["branches"][0];
     assert_eq!((text(branch, "/branch"), &branch["deleted"], &branch["trees"]), (fork, &true.into(), &1.into()));
     assert!(plan["bytes"].as_u64().unwrap() > 500_000 && plan["bytes"] == branch["bytes"], "{plan}");
-    let done = place.json(&["gc"]).json();
+    let done = place.json(&["gc", "--yes"]).json();
     assert_eq!((&done["plan"], &done["collected"]["bytes"]), (&plan, &plan["bytes"]));
     assert_eq!(place.json(&["gc", "--dry-run"]).json()["plan"]["bytes"], 0);
     assert_eq!(place.json(&["verify"]).json()["ok"], true);

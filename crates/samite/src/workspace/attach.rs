@@ -26,7 +26,8 @@ impl Client {
     /// `conflict` (`workspace_in_use`) when a live branch of the same session works in it, or the branch has another whose
     /// directory is still there;
     /// `denied` (`other_owner`) when a session of another person works in it; `not_found` when there is no such directory;
-    /// `invalid` (`not_a_directory`, `bad_directory`, `inside_store`, `pseudo_file_system`).
+    /// `invalid` (`not_a_directory`, `bad_directory`, `inside_store`, `inside_repository`, `nested_workspace`,
+    /// `pseudo_file_system`).
     pub async fn attach(
         &self,
         session: SessionId,
@@ -44,6 +45,7 @@ impl Client {
             return Err(Error::invalid("not_a_directory", format!("{} is not a directory", directory.display())));
         }
         mounts::refuse_pseudo(&directory)?;
+        self.refuse_place(session, Some(branch), &directory, false).await?;
         let Some(path) = directory.to_str().map(str::to_owned) else {
             return Err(Error::invalid("bad_directory", format!("the path {} is not UTF-8", directory.display()))
                 .hint("its own name and those above it must be UTF-8; names in it may be any bytes"));

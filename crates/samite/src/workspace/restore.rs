@@ -187,7 +187,7 @@ impl Client {
     ///
     /// # Errors
     /// `not_found` (`no_tree`, `tree_collected`) when there is no checkpoint up to there, or its tree is gone; `conflict`
-    /// (`not_empty`) when the directory holds something.
+    /// (`not_empty`) when the directory holds something; `invalid` (`inside_repository`, `nested_workspace`).
     pub async fn materialise(&self, session: SessionId, branch: BranchId, directory: &Path) -> Result<Restored> {
         let head = self.head(session, branch).await?;
         let from = self.tree_at(head).await?.ok_or_else(|| {
@@ -195,6 +195,7 @@ impl Client {
                 .hint("take one first: `samite checkpoint SESSION`")
         })?;
         self.check_collected(&from).await?;
+        self.refuse_place(session, Some(branch), directory, true).await?;
         let mut options = RestoreOptions::new(self.core.random_id()?, self.subject.pseudonym, None, from.tree.root);
         let other = self.workspaces(session).await?.into_iter().find(|workspace| workspace.id == from.tree.workspace);
         if let Some(other) = other.filter(|other| other.directory.is_dir()) {

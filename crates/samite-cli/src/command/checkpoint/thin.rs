@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[command(after_long_help = "\
 Examples:
   samite checkpoint thin 3f2a --dry-run
-  samite checkpoint thin 3f2a:9c41 --yes && samite gc
+  samite checkpoint thin 3f2a:9c41 --yes && samite gc --yes
   samite checkpoint thin 3f2a --all-for 10m --hourly-for 6h")]
 pub(super) struct Thin {
     /// SESSION, which means all its branches, or SESSION:BRANCH

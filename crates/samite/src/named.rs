@@ -1,0 +1,34 @@
+//! Sessions and branches by their names. A name is whatever somebody gave: it is met only where no id is, as a whole, and one
+//! that several have means none of them.
+
+use crate::client::Client;
+use samite_model::{BranchId, Error, Result, SessionId};
+
+impl Client {
+    /// The session of this name; none when no session has it.
+    pub(crate) async fn session_named(&self, name: &str) -> Result<Option<SessionId>> {
+        let is_it = |info: &crate::session::SessionInfo| info.created.name.as_deref() == Some(name);
+        let named = self.sessions().await?.into_iter().flatten().filter(is_it).map(|info| info.id);
+        only("sessions", name, &named.collect::<Vec<SessionId>>())
+    }
+
+    /// The branch of a session that has this name and was not deleted; none when no branch has it.
+    pub(crate) async fn branch_named(&self, session: SessionId, name: &str) -> Result<Option<BranchId>> {
+        let is_it = |branch: &crate::branch::Branch| !branch.deleted && branch.name.as_deref() == Some(name);
+        let named = self.branches(session).await?.into_iter().filter(is_it).map(|branch| branch.id);
+        only("branches", name, &named.collect::<Vec<BranchId>>())
+    }
+}
+
+fn only<T: Copy + ToString>(what: &str, name: &str, named: &[T]) -> Result<Option<T>> {
+    match named {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => {
+            let ids: Vec<String> = several.iter().take(5).map(ToString::to_string).collect();
+            let count = several.len();
+            Err(Error::invalid("ambiguous_name", format!("{count} {what} are named {name:?}"))
+                .hint(format!("write the id: {}", ids.join(", "))))
+        }
+    }
+}
