@@ -33,11 +33,18 @@ impl Client {
     pub async fn neighbours(&self, directory: &Path) -> Result<Vec<Neighbour>> {
         let mut found = Vec::new();
         for session in self.sessions().await?.into_iter().flatten().map(|info| info.id) {
-            for WorkspaceInfo { directory: other, branch, .. } in self.workspaces(session).await.unwrap_or_default() {
-                let is_near = other.starts_with(directory) || directory.starts_with(&other);
-                if is_near && self.core.journal(branch).await?.status == JournalStatus::Open {
-                    found.push(Neighbour { session, branch, directory: other });
-                }
+            found.extend(self.neighbours_of(session, directory).await.unwrap_or_default());
+        }
+        Ok(found)
+    }
+
+    /// Those of one session.
+    async fn neighbours_of(&self, session: SessionId, directory: &Path) -> Result<Vec<Neighbour>> {
+        let mut found = Vec::new();
+        for WorkspaceInfo { directory: other, branch, .. } in self.workspaces(session).await? {
+            let is_near = other.starts_with(directory) || directory.starts_with(&other);
+            if is_near && self.core.journal(branch).await?.status == JournalStatus::Open {
+                found.push(Neighbour { session, branch, directory: other });
             }
         }
         Ok(found)
@@ -57,7 +64,10 @@ impl Client {
     ) -> Result<()> {
         let directory = place_of(directory)?;
         refuse_repository(&directory)?;
-        for other in self.neighbours(&directory).await? {
+        // Those of all sessions are looked for where they count: a hook attaches at each session's start.
+        let near =
+            if is_new { self.neighbours(&directory).await? } else { self.neighbours_of(session, &directory).await? };
+        for other in near {
             let is_own = other.session == session;
             let is_above = directory.starts_with(&other.directory);
             if other.directory == directory || (is_own && Some(other.branch) == branch) {
