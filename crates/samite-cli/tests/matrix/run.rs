@@ -219,8 +219,8 @@ pub(crate) fn all() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| PLACE.set(panic.location().map(ToString::to_string).unwrap_or_default())));
     let only = variable("SAMITE_MATRIX_ONLY");
     let scenarios = scenarios();
-    let traces = || side_by_side(&scenarios, |scenario| guarded(|| trace(scenario)));
-    let traced = traces().into_iter().zip(traces()).map(|(one, other)| Ok::<_, String>(shorter(one?, other?)));
+    let run_all = || side_by_side(&scenarios, |scenario| guarded(|| trace(scenario)));
+    let traced = run_all().into_iter().zip(run_all()).map(|(one, other)| Ok::<_, String>(shorter(one?, other?)));
     let mut report = Report::default();
     let mut product = Vec::new();
     let mut passed: BTreeSet<String> = BTreeSet::new();
