@@ -19,10 +19,6 @@ use samite_model::Error;
 use std::process::ExitCode;
 use surface::Surface;
 
-/// Entries are made on one thread and freed on another, which the C library's allocator makes slow.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // A supervisor is this same program; it must not have started any thread.
     if let Some(status) = samite_host::supervise::dispatch() {

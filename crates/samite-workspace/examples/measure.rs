@@ -26,10 +26,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// The allocator of the command: what is measured is what it does.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const SHORT_ROUNDS: usize = 5;
 const LONG_ROUNDS: usize = 3;
 
