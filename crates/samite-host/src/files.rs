@@ -72,6 +72,23 @@ pub fn size(path: &Path) -> Result<u64> {
     std::fs::metadata(path).map(|found| found.len()).map_err(|source| io_error("look at", path, source))
 }
 
+/// The real path, without links in it, of what may not be there yet.
+///
+/// # Errors
+/// As [`canonical`]; `not_found` for a path that ends with `..` in what is not there.
+pub fn canonical_to_be(path: &Path) -> Result<PathBuf> {
+    if exists(path)? {
+        return canonical(path);
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            Ok(canonical_to_be(above)?.join(name))
+        }
+        _ => canonical(path),
+    }
+}
+
 /// The absolute path of an existing file or directory, without links in it.
 ///
 /// # Errors

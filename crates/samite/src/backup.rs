@@ -49,7 +49,7 @@ impl Embedded {
     /// # Errors
     /// As [`Embedded::backup`].
     pub async fn backup_with(&self, to: &Path, options: &BackupOptions) -> Result<Backup> {
-        if real(to)?.starts_with(files::canonical(self.directory())?) {
+        if files::canonical_to_be(to)?.starts_with(files::canonical(self.directory())?) {
             return Err(Error::invalid("inside_store", format!("{} is in the store itself", to.display()))
                 .hint("give a directory on another disk: a backup that is lost with its store is none"));
         }
@@ -146,20 +146,6 @@ impl Embedded {
         }
         check_places(ledger, &needed, &target, observer).await?;
         Ok(needed.len())
-    }
-}
-
-/// The path without links in it, of what may not be there yet.
-fn real(path: &Path) -> Result<PathBuf> {
-    if files::exists(path)? {
-        return files::canonical(path);
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => {
-            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            Ok(real(parent)?.join(name))
-        }
-        _ => Ok(path.to_path_buf()),
     }
 }
 

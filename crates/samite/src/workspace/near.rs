@@ -62,7 +62,7 @@ impl Client {
         directory: &Path,
         is_new: bool,
     ) -> Result<()> {
-        let directory = place_of(directory)?;
+        let directory = files::canonical_to_be(directory)?;
         refuse_repository(&directory)?;
         // Those of all sessions are looked for where they count: a hook attaches at each session's start.
         let near =
@@ -129,21 +129,6 @@ fn refuse_repository(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The real path of a directory that may not be there yet.
-fn place_of(directory: &Path) -> Result<PathBuf> {
-    if files::exists(directory)? {
-        return files::canonical(directory);
-    }
-    match (directory.parent(), directory.file_name()) {
-        (Some(above), Some(name)) => {
-            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-            Ok(place_of(above)?.join(name))
-        }
-        // It ends with `..`, in what is not there.
-        _ => files::canonical(directory),
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test lays out what is to be looked at")]
 mod tests {
@@ -168,9 +153,9 @@ mod tests {
             ("repo/.git/trees/one", false),
             ("repo/.git/trees/one/deep", false),
         ] {
-            let refused = place_of(&top.join(path)).and_then(|place| refuse_repository(&place));
+            let refused = files::canonical_to_be(&top.join(path)).and_then(|place| refuse_repository(&place));
             assert_eq!(refused.is_err_and(|error| error.code() == "inside_repository"), is_refused, "{path}");
         }
-        assert!(place_of(&top.join("a/b/../c")).is_err(), "nobody knows where that is");
+        assert!(files::canonical_to_be(&top.join("a/b/../c")).is_err(), "nobody knows where that is");
     }
 }
