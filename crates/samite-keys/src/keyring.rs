@@ -1,9 +1,11 @@
 //! One tenant's keys, ready for use.
 
+mod audit;
 mod block;
 mod payload;
 mod subject;
 
+pub use audit::AuditKey;
 pub use block::{Domain, MAXIMUM_BLOCK};
 pub use payload::{Body, OpenPayload, SealedPayload, check_commitment};
 pub use subject::{LiveKey, Subject};

@@ -35,10 +35,12 @@ pub enum Purpose {
     Pseudonym,
     /// The seed for cutting files into chunks (the tenant's only).
     ChunkSeed,
+    /// Signs the audit log: the seed of an Ed25519 key (the tenant's only).
+    AuditSign,
 }
 
 impl Purpose {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Destroyed,
         Self::Data,
         Self::Index,
@@ -47,6 +49,7 @@ impl Purpose {
         Self::OwnerName,
         Self::Pseudonym,
         Self::ChunkSeed,
+        Self::AuditSign,
     ];
 
     fn code(self) -> u8 {
@@ -59,6 +62,7 @@ impl Purpose {
             Self::OwnerName => 5,
             Self::Pseudonym => 6,
             Self::ChunkSeed => 7,
+            Self::AuditSign => 8,
         }
     }
 

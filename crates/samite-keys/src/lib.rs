@@ -16,7 +16,7 @@ mod storage;
 
 pub use crypto::Secret;
 pub use keyring::{
-    Body, Domain, Keyring, KeyringOptions, LiveKey, MAXIMUM_BLOCK, OpenPayload, SealedPayload, Subject,
+    AuditKey, Body, Domain, Keyring, KeyringOptions, LiveKey, MAXIMUM_BLOCK, OpenPayload, SealedPayload, Subject,
     check_commitment,
 };
 pub use keystore::Purpose;

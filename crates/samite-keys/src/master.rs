@@ -70,6 +70,27 @@ pub trait Master: Send + Sync + 'static {
     /// `unavailable` or `denied`.
     fn load_copy(&self, keystore: &KeystoreName) -> Result<Option<Vec<u8>>>;
 
+    /// Keeps a few bytes about a keystore's store beside the secrets, replacing what was kept under the name: what a
+    /// copy of the store, restored from a backup, must not be able to forget. `name` is a word of `a-z` and `-`; the
+    /// bytes are not secret here, so whoever needs that seals them. Durable when this returns. False when the master has no
+    /// room for it.
+    ///
+    /// # Errors
+    /// `unavailable` or `denied`.
+    fn store_note(&self, keystore: &KeystoreName, name: &str, bytes: &[u8]) -> Result<bool> {
+        let _ = (keystore, name, bytes);
+        Ok(false)
+    }
+
+    /// What was kept last under the name, if anything.
+    ///
+    /// # Errors
+    /// `unavailable` or `denied`.
+    fn load_note(&self, keystore: &KeystoreName, name: &str) -> Result<Option<Vec<u8>>> {
+        let _ = (keystore, name);
+        Ok(None)
+    }
+
     /// Where the secrets are, in words for a person.
     fn describe(&self) -> String;
 

@@ -13,13 +13,15 @@ use zeroize::Zeroizing;
 const OUTPUT_LIMIT: usize = 256 << 20;
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// Runs `COMMAND VERB TENANT KEYSTORE [EPOCH]`, where KEYSTORE is 32 hexadecimal digits. Secrets and copies go through
+/// Runs `COMMAND VERB TENANT KEYSTORE [EPOCH|NAME]`, where KEYSTORE is 32 hexadecimal digits. Secrets and copies go through
 /// standard input and output as base64, never through arguments.
 ///
 /// - `get … EPOCH` prints the epoch's secret of 32 bytes, and ends with status 3 when it was destroyed;
 /// - `create …` makes a secret for a new epoch and prints its number, greater than all before;
 /// - `destroy … EPOCH` destroys it for good; one that is gone is a success;
-/// - `put-copy …` keeps what it reads; `get-copy …` prints it, or ends with status 3 when there is none.
+/// - `put-copy …` keeps what it reads; `get-copy …` prints it, or ends with status 3 when there is none;
+/// - `put-note … NAME` and `get-note … NAME` do the same for a few bytes under a name (`a-z`, `-`). A command that has no
+///   room for them ends `put-note` with status 3.
 ///
 /// Status 6 means that the command may not, or cannot; any other failure is taken as one that may pass.
 #[derive(Clone, Debug)]
@@ -34,11 +36,17 @@ impl CommandMaster {
         Self { program: program.into(), arguments }
     }
 
-    fn run(&self, verb: &str, keystore: &KeystoreName, epoch: Option<u64>, input: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+    fn run(
+        &self,
+        verb: &str,
+        keystore: &KeystoreName,
+        last: Option<String>,
+        input: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>> {
         let mut argv = vec![self.program.clone()];
         argv.extend(self.arguments.iter().cloned());
         argv.extend([verb.into(), keystore.tenant.as_str().into(), HEXLOWER.encode(&keystore.id).into()]);
-        argv.extend(epoch.map(|epoch| epoch.to_string().into()));
+        argv.extend(last.map(OsString::from));
         let what = format!("{} ({verb}, keystore {keystore})", self.describe());
         let outcome = run_bounded(&Bounded {
             input,
@@ -91,7 +99,7 @@ impl CommandMaster {
 
 impl Master for CommandMaster {
     fn secret(&self, keystore: &KeystoreName, epoch: u64) -> Result<Secret> {
-        match self.run("get", keystore, Some(epoch), b"") {
+        match self.run("get", keystore, Some(epoch.to_string()), b"") {
             Ok(output) => <[u8; 32]>::try_from(self.decode(&output)?.as_slice())
                 .map(Secret::new)
                 .map_err(|_| self.misunderstood("32 bytes")),
@@ -114,7 +122,7 @@ impl Master for CommandMaster {
     }
 
     fn destroy_epoch(&self, keystore: &KeystoreName, epoch: u64) -> Result<()> {
-        match self.run("destroy", keystore, Some(epoch), b"") {
+        match self.run("destroy", keystore, Some(epoch.to_string()), b"") {
             Err(error) if error.kind() == ErrorKind::Denied => {
                 Err(Error::denied("cannot_destroy", error.message().to_owned()))
             }
@@ -128,6 +136,21 @@ impl Master for CommandMaster {
 
     fn load_copy(&self, keystore: &KeystoreName) -> Result<Option<Vec<u8>>> {
         match self.run("get-copy", keystore, None, b"") {
+            Ok(output) => Ok(Some(self.decode(&output)?.to_vec())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn store_note(&self, keystore: &KeystoreName, name: &str, bytes: &[u8]) -> Result<bool> {
+        match self.run("put-note", keystore, Some(name.to_owned()), BASE64.encode(bytes).as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            other => other.map(|_| true),
+        }
+    }
+
+    fn load_note(&self, keystore: &KeystoreName, name: &str) -> Result<Option<Vec<u8>>> {
+        match self.run("get-note", keystore, Some(name.to_owned()), b"") {
             Ok(output) => Ok(Some(self.decode(&output)?.to_vec())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

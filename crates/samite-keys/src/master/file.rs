@@ -94,6 +94,10 @@ impl FileMaster {
         files::replace_and_erase(&self.path, &records.encode(), PRIVATE_FILE)
     }
 
+    fn note_path(&self, keystore: &KeystoreName, name: &str) -> PathBuf {
+        self.path.with_extension("copies").join(format!("{keystore}.{name}"))
+    }
+
     fn copy_path(&self, keystore: &KeystoreName) -> PathBuf {
         self.path.with_extension("copies").join(keystore.to_string())
     }
@@ -153,6 +157,19 @@ impl Master for FileMaster {
 
     fn load_copy(&self, keystore: &KeystoreName) -> Result<Option<Vec<u8>>> {
         files::read_if_exists(&self.copy_path(keystore))
+    }
+
+    fn store_note(&self, keystore: &KeystoreName, name: &str, bytes: &[u8]) -> Result<bool> {
+        let path = self.note_path(keystore, name);
+        if let Some(parent) = path.parent() {
+            files::create_private_dir(parent)?;
+        }
+        files::write_atomic(&path, bytes, PRIVATE_FILE)?;
+        Ok(true)
+    }
+
+    fn load_note(&self, keystore: &KeystoreName, name: &str) -> Result<Option<Vec<u8>>> {
+        files::read_if_exists(&self.note_path(keystore, name))
     }
 
     fn describe(&self) -> String {

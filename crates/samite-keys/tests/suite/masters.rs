@@ -105,6 +105,8 @@ case $verb in
   destroy) [ -e refuse ] && exit 6; rm -f "$name.$epoch" ;;
   put-copy) cat > "$name.copy" ;;
   get-copy) [ -e "$name.copy" ] || exit 3; cat "$name.copy" ;;
+  put-note) cat > "$name.$4.note" ;;
+  get-note) [ -e "$name.$4.note" ] || exit 3; cat "$name.$4.note" ;;
 esac
 "#;
 
@@ -133,10 +135,54 @@ fn a_command_can_be_the_master() {
     assert_eq!(open(&restored, &from_bob).unwrap(), b"his");
     assert_eq!(open(&restored, &from_ada).unwrap_err().code(), "key_destroyed");
 
+    notes_are_kept(&*master(), &keyring.name());
+
     let broken = CommandMaster::new("false", Vec::new());
     let name = KeystoreName { tenant: Tenant::new("local").unwrap(), id: [0; 16] };
     assert_eq!(broken.secret(&name, 1).unwrap_err().code(), "master_failed");
     let silent = CommandMaster::new("true", Vec::new());
     assert_eq!(silent.create_epoch(&name).unwrap_err().code(), "master_failed");
     assert_eq!(silent.secret(&name, 1).unwrap_err().code(), "master_failed");
+}
+
+fn notes_are_kept(master: &dyn Master, name: &KeystoreName) {
+    assert_eq!(master.load_note(name, "head").unwrap(), None);
+    assert!(master.store_note(name, "head", b"first").unwrap());
+    assert!(master.store_note(name, "head", b"second").unwrap());
+    assert!(master.store_note(name, "erased", b"other").unwrap());
+    assert_eq!(master.load_note(name, "head").unwrap().as_deref(), Some(&b"second"[..]));
+    let other = KeystoreName { id: [9; 16], ..name.clone() };
+    assert_eq!(master.load_note(&other, "head").unwrap(), None);
+}
+
+#[test]
+fn a_master_keeps_notes_where_it_has_room_for_them() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    notes_are_kept(&*scratch.master(), &keyring.name());
+    let environment = EnvironmentMaster::new(&"7".repeat(64)).unwrap();
+    assert!(!environment.store_note(&keyring.name(), "head", b"first").unwrap());
+    assert_eq!(environment.load_note(&keyring.name(), "head").unwrap(), None);
+}
+
+#[test]
+fn the_key_of_the_audit_log_is_made_once_and_outlives_erasures() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    assert_eq!(keyring.audit_key().unwrap_err().code(), "no_audit_key");
+    keyring.ensure_audit_key().unwrap();
+    let public = keyring.audit_key().unwrap().public();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    let (person, bob) = (keyring.audit_person(ada).unwrap(), keyring.subject(&owner("bob")).unwrap());
+    assert_eq!(keyring.audit_person(ada).unwrap(), person);
+    assert_ne!(keyring.audit_person(bob).unwrap(), person);
+    keyring.destroy_subject(ada.pseudonym).unwrap();
+    let again = scratch.open().unwrap();
+    again.ensure_audit_key().unwrap();
+    let key = again.audit_key().unwrap();
+    assert_eq!(key.public(), public);
+    let verifier = ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, public);
+    verifier.verify(b"message", &key.sign(b"message")).unwrap();
+    assert!(verifier.verify(b"other", &key.sign(b"message")).is_err());
+    assert_eq!(again.audit_person(ada).unwrap_err().code(), "key_destroyed");
 }
