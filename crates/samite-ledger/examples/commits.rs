@@ -49,6 +49,7 @@ fn step(writer: u64, number: u64) -> Commit {
         payload: payload(writer, number),
         rows: vec![NewRow { kind: 1, hash, value: vec![0; 24] }],
         registers: vec![RegisterChange::Set { kind: 1, hash: [9; 16], value: vec![0; 24] }],
+        leaf: None,
     };
     Commit {
         guards: vec![

@@ -122,6 +122,9 @@ pub struct NewEntry {
     pub rows: Vec<NewRow>,
     /// Replaceable rows, which get this entry's seq.
     pub registers: Vec<RegisterChange>,
+    /// What the ledger's [`Finisher`](crate::Finisher) makes a leaf of the audit log from, in the same commit; none for an
+    /// entry without one.
+    pub leaf: Option<Vec<u8>>,
 }
 
 /// An index row: inserted once, never replaced, read along the ancestry of a journal.

@@ -1,5 +1,6 @@
 //! The contract for journals.
 
+use crate::audit::LogState;
 use crate::commit::{Commit, JournalKind, NewRow, Receipt};
 use async_trait::async_trait;
 use samite_model::{FamilyId, JournalId, KeyId, Link, Position, Pseudonym, Result};
@@ -17,7 +18,8 @@ pub trait Ledger: Send + Sync + 'static {
     /// (`fork_point`) for a parent position that is not an own entry of the parent, `not_found` (`no_journal`) for an
     /// unknown journal, `conflict` (`journal_closed`) for an append to a deleted one, `denied` (`key_destroyed`) for
     /// an entry under a destroyed key, `conflict` (`blocks_dying`) for a block in a pack that is neither known and
-    /// live nor in this commit, `fenced` (`epoch_passed`) when the lease to renew is in another epoch; `unavailable`
+    /// live nor in this commit, `fenced` (`epoch_passed`) when the lease to renew is in another epoch; `invalid`
+    /// (`no_finisher`, `leaf_draft`) for a leaf where the ledger was opened without a finisher, or one too long; `unavailable`
     /// when the disk is full or the store is read-only, in which case nothing was written. After an `unavailable` with code
     /// `outcome_unknown` the caller cannot know whether the commit happened and must look (dedupe rows make a retry
     /// safe).
@@ -92,6 +94,12 @@ pub trait Ledger: Send + Sync + 'static {
     /// `conflict` (`fork_depends`) when a live fork needs more: one that is open or keeps entries of its own;
     /// `not_found` (`no_journal`) for an unknown journal.
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()>;
+
+    /// A log of the audit: one by its number, or the newest; none when nothing was logged.
+    async fn audit_log(&self, log: Option<u64>) -> Result<Option<LogState>>;
+
+    /// Leaves of a log from an index on, at most so many, as they were stored. It ends early where one is missing.
+    async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>>;
 
     /// Marks keys as destroyed: no commit under them succeeds from now on.
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()>;

@@ -4,6 +4,7 @@
 //! its futures resolve from its own threads. [`Ledger`] is the contract for journals, [`BlockIndex`] the one for
 //! blocks; a commit of the first may carry rows of the second, so that a tree and its blocks are one act.
 
+mod audit;
 mod block_index;
 mod commit;
 mod ledger;
@@ -13,6 +14,7 @@ mod sqlite;
 pub mod testing;
 pub mod verify;
 
+pub use audit::{Finisher, Finishing, LeafReader, LogState, MAXIMUM_LEAF_DRAFT, Placed};
 pub use block_index::{BlockIndex, BlockPlace, BlockRow, Collection, PackRow, PackState, Pin};
 pub use commit::{
     Append, Commit, Guard, JournalKind, NewBlock, NewEntry, NewJournal, NewPack, NewRow, Receipt, RegisterChange,

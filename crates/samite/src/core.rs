@@ -181,6 +181,7 @@ impl Core {
             payload: sealed.bytes,
             rows: draft.views.rows,
             registers: draft.views.registers,
+            leaf: None,
         }
     }
 

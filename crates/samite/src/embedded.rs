@@ -96,6 +96,7 @@ impl Embedded {
             accept_behind: options.accept_behind,
             threads: Threads::Caller,
             sleep: Arc::new(SystemSleep),
+            finisher: None,
         })?);
         let caches = home.join("caches");
         if !options.read_only {

@@ -1,24 +1,28 @@
 //! Commits: everything is checked first, and then nothing can fail.
 
+use super::leaves::Group;
 use super::refusal;
 use super::state::{Journal, State};
-use crate::{Append, Commit, Guard, JournalState, JournalStatus, NewEntry, NewJournal, Receipt, RowQuery, StoredEntry};
+use crate::{
+    Append, Commit, Finisher, Guard, JournalState, JournalStatus, NewEntry, NewJournal, Receipt, RowQuery, StoredEntry,
+};
 use samite_model::{Header, JournalId, Link, Position, Result, hash};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl State {
-    pub(super) fn commit(&mut self, commit: Commit) -> Result<Receipt> {
+    pub(super) fn commit(&mut self, commit: Commit, finisher: Option<&dyn Finisher>) -> Result<Receipt> {
         for guard in &commit.guards {
             self.guard(guard)?;
         }
-        let links = self.check(&commit)?;
+        let links = self.check(&commit, finisher.is_some())?;
 
+        let mut group = Group::new(finisher);
         for (journal, link) in commit.journals.iter().zip(links) {
             self.make(journal, link);
         }
         let mut first_seqs = Vec::with_capacity(commit.appends.len());
         for append in commit.appends {
-            first_seqs.push(self.append(append)?);
+            first_seqs.push(self.append(append, &mut group)?);
         }
         self.blocks.add_packs(commit.packs);
         self.blocks.add_blocks(commit.blocks);
@@ -32,6 +36,7 @@ impl State {
             held.durable = expires;
             held.released = false;
         }
+        self.finish(group)?;
         Ok(Receipt { first_seqs })
     }
 
@@ -89,7 +94,7 @@ impl State {
     }
 
     /// Checks all but the guards, and returns the link before the first entry of each journal that is to be made.
-    fn check(&self, commit: &Commit) -> Result<Vec<Link>> {
+    fn check(&self, commit: &Commit, is_logged: bool) -> Result<Vec<Link>> {
         let mut made = BTreeSet::new();
         let mut links = Vec::with_capacity(commit.journals.len());
         for new in &commit.journals {
@@ -106,6 +111,7 @@ impl State {
             if let Some(entry) = destroyed {
                 return Err(refusal::key_destroyed(entry.key));
             }
+            append.entries.iter().try_for_each(|entry| refusal::check_leaf(entry, is_logged))?;
         }
         self.blocks.check(&commit.blocks, &commit.packs)?;
         if let Some((journal, epoch, _)) = commit.renew {
@@ -154,20 +160,25 @@ impl State {
         self.order.push(new.id);
     }
 
-    fn append(&mut self, append: Append) -> Result<u64> {
-        let journal = self.journal_mut(append.journal)?;
+    fn append(&mut self, append: Append, group: &mut Group<'_>) -> Result<u64> {
+        let Self { journals, logs, .. } = self;
+        let journal = journals.get_mut(&append.journal).ok_or_else(|| refusal::no_journal(append.journal))?;
         let first = journal.state.head.saturating_add(1);
-        for entry in append.entries {
-            journal.append(entry);
+        for mut entry in append.entries {
+            let draft = entry.leaf.take();
+            let (header, link) = journal.append(entry);
+            if let Some(draft) = draft {
+                group.add(logs, &draft, append.journal, &header, link)?;
+            }
         }
         Ok(first)
     }
 }
 
 impl Journal {
-    fn append(&mut self, entry: NewEntry) {
+    fn append(&mut self, entry: NewEntry) -> (Header, Link) {
         let seq = self.state.head.saturating_add(1);
-        let header = Header {
+        let fields = Header {
             kind: entry.kind,
             seq,
             epoch: entry.epoch,
@@ -179,7 +190,7 @@ impl Journal {
             length: entry.length,
             commitment: entry.commitment,
         };
-        let header = header.encode().to_vec();
+        let header = fields.encode().to_vec();
         let link = hash::link(self.state.head_link, &header);
         self.entries.insert(seq, StoredEntry { seq, header, link, payload: Some(entry.payload) });
         self.state.head = seq;
@@ -188,5 +199,6 @@ impl Journal {
         for change in entry.registers {
             self.change_register(seq, change);
         }
+        (fields, link)
     }
 }

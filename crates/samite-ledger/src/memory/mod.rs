@@ -3,6 +3,7 @@
 mod blocks;
 mod commit;
 mod lease;
+mod leaves;
 pub(crate) mod refusal;
 mod retire;
 mod state;
@@ -11,8 +12,8 @@ mod tamper;
 mod view;
 
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
-    LeaseRequest, Ledger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Finisher, Generation, JournalFilter, JournalState, Lease,
+    LeaseOutcome, LeaseRequest, Ledger, LogState, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
 use samite_host::{Sleep, SystemSleep};
@@ -30,6 +31,7 @@ pub use tamper::Tampering;
 pub struct MemoryLedger {
     shared: Arc<Shared>,
     sleep: Arc<dyn Sleep>,
+    finisher: Option<Arc<dyn Finisher>>,
 }
 
 #[derive(Default)]
@@ -54,7 +56,14 @@ impl Default for MemoryLedger {
 impl MemoryLedger {
     /// An empty ledger whose [`Ledger::wait`] sleeps by this.
     pub fn new(sleep: Arc<dyn Sleep>) -> Self {
-        Self { shared: Arc::default(), sleep }
+        Self { shared: Arc::default(), sleep, finisher: None }
+    }
+
+    /// The same, with an audit log.
+    #[must_use]
+    pub fn with_finisher(mut self, finisher: Arc<dyn Finisher>) -> Self {
+        self.finisher = Some(finisher);
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -70,7 +79,7 @@ impl MemoryLedger {
 #[async_trait]
 impl Ledger for MemoryLedger {
     async fn commit(&self, commit: Commit) -> Result<Receipt> {
-        let receipt = self.state().commit(commit)?;
+        let receipt = self.state().commit(commit, self.finisher.as_deref())?;
         self.wake();
         Ok(receipt)
     }
@@ -131,6 +140,14 @@ impl Ledger for MemoryLedger {
 
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
         self.state().delete(journal, keep_to)
+    }
+
+    async fn audit_log(&self, log: Option<u64>) -> Result<Option<LogState>> {
+        Ok(self.state().logs.state(log))
+    }
+
+    async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>> {
+        Ok(self.state().logs.leaves(log, from, limit))
     }
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {

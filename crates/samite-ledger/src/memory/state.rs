@@ -1,6 +1,7 @@
 //! What is stored, and reading it.
 
 use super::blocks::Blocks;
+use super::leaves::Logs;
 use super::refusal;
 use crate::{Direction, JournalFilter, JournalState, Lease, Read, StoredEntry};
 use samite_model::{Header, JournalId, KeyId, Position, Result, hash};
@@ -14,6 +15,7 @@ pub(super) struct State {
     pub(super) order: Vec<JournalId>,
     pub(super) destroyed: BTreeSet<KeyId>,
     pub(super) blocks: Blocks,
+    pub(super) logs: Logs,
 }
 
 /// A journal with its own entries and views.

@@ -59,6 +59,7 @@ impl Work<'_> {
             }
             for entry in &append.entries {
                 self.key_live(entry.key)?;
+                refusal::check_leaf(entry, self.finisher.is_some())?;
             }
         }
         self.check_blocks(&commit.blocks, &commit.packs)?;
@@ -143,7 +144,7 @@ impl Work<'_> {
         let first = head.saturating_add(1);
         for entry in &append.entries {
             head = head.saturating_add(1);
-            let (next, changes) = self.insert(row, head, link, entry)?;
+            let (next, changes) = self.insert(row, append.journal, head, link, entry)?;
             link = next;
             registers = registers.saturating_add(changes);
         }
@@ -160,8 +161,15 @@ impl Work<'_> {
     }
 
     /// Inserts one entry with its rows and registers; returns its link and how many registers changed.
-    fn insert(&mut self, journal: i64, seq: u64, previous: Link, entry: &NewEntry) -> rusqlite::Result<(Link, u64)> {
-        let header = Header {
+    fn insert(
+        &mut self,
+        journal: i64,
+        id: JournalId,
+        seq: u64,
+        previous: Link,
+        entry: &NewEntry,
+    ) -> rusqlite::Result<(Link, u64)> {
+        let fields = Header {
             kind: entry.kind,
             seq,
             epoch: entry.epoch,
@@ -173,7 +181,7 @@ impl Work<'_> {
             length: entry.length,
             commitment: entry.commitment,
         };
-        let header = header.encode();
+        let header = fields.encode();
         let link = hash::link(previous, &header);
         let owner = self.owner(entry.owner)?;
         let seq = stored(seq);
@@ -187,6 +195,9 @@ impl Work<'_> {
         let mut changes = 0;
         for change in &entry.registers {
             changes += self.change_register(journal, seq, owner, change)?;
+        }
+        if let Some(draft) = &entry.leaf {
+            self.add_leaf(draft, id, &fields, link, owner)?;
         }
         Ok((link, changes))
     }

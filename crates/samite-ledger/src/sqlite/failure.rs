@@ -36,6 +36,14 @@ impl Failure {
 /// The error of the contract for an error of SQLite; `doing` says what was tried.
 pub(super) fn explain(error: rusqlite::Error, doing: &str) -> Error {
     use rusqlite::Error as Sqlite;
+    // An error of our own that had to pass through a transaction.
+    let error = match error {
+        Sqlite::ToSqlConversionFailure(inner) => match inner.downcast::<Error>() {
+            Ok(own) => return *own,
+            Err(other) => Sqlite::ToSqlConversionFailure(other),
+        },
+        other => other,
+    };
     // Our queries are right: a table or column that is missing, or a value of another type or size than was written,
     // can only come from damage.
     let found = if matches!(

@@ -14,6 +14,7 @@ mod guards;
 mod high_water;
 mod journal_row;
 mod lease;
+mod leaves;
 mod maintain;
 mod number;
 mod open;
@@ -29,7 +30,7 @@ mod writer;
 
 use crate::{
     BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
-    LeaseRequest, Ledger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    LeaseRequest, Ledger, LogState, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
 use failure::{Failure, closed, outcome_unknown};
@@ -176,9 +177,8 @@ impl SqliteLedger {
     pub fn open(options: OpenOptions) -> Result<Self> {
         let opened = open::open(&options)?;
         let waiters = Arc::new(Waiting::default());
-        let writer = opened
-            .writing
-            .map(|writing| Writer::new(options.path.clone(), writing, opened.lost.clone(), Arc::clone(&waiters)));
+        let writer =
+            opened.writing.map(|writing| Writer::new(&options, writing, opened.lost.clone(), Arc::clone(&waiters)));
         let queue = writer.is_some().then(|| Arc::new(Queue::new()));
         Ok(Self {
             shared: Arc::new(Shared {
@@ -365,6 +365,18 @@ impl Ledger for SqliteLedger {
 
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
         self.done(Request::Delete(journal, keep_to)).await
+    }
+
+    async fn audit_log(&self, log: Option<u64>) -> Result<Option<LogState>> {
+        let read = move |database: &Connection| leaves::or_none(database, |database| leaves::state(database, log));
+        self.shared.look(self.shared.threads, "read the audit log", read).await
+    }
+
+    async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>> {
+        let read = move |database: &Connection| {
+            leaves::or_none(database, |database| leaves::leaves(database, log, from, limit))
+        };
+        self.shared.readers.read("read the audit log", read).await
     }
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {

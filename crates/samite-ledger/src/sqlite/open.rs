@@ -4,6 +4,7 @@ use super::connection::{self, WriteConnection};
 use super::failure::explain;
 use super::high_water::{self, Lost};
 use super::schema;
+use crate::Finisher;
 use rusqlite::{Connection, ErrorCode};
 use samite_host::{SharedLog, Sleep, SystemSleep, files, mounts};
 use samite_model::{Error, ErrorKind, Result};
@@ -41,6 +42,8 @@ pub struct OpenOptions {
     pub threads: Threads,
     /// How [`Ledger::wait`](crate::Ledger::wait) waits.
     pub sleep: Arc<dyn Sleep>,
+    /// Makes the audit log; without one, no entry may have a leaf.
+    pub finisher: Option<Arc<dyn Finisher>>,
 }
 
 impl OpenOptions {
@@ -53,6 +56,7 @@ impl OpenOptions {
             accept_behind: false,
             threads: Threads::default(),
             sleep: Arc::new(SystemSleep),
+            finisher: None,
         }
     }
 
@@ -196,21 +200,31 @@ fn prepare(database: &Connection, path: &Path, create: bool) -> Result<()> {
                 format!("{doing}: the file system cannot hold a write-ahead log"),
             ));
         }
-        let tables = schema::SCHEMA;
+        let (tables, since) = (schema::SCHEMA, schema::SINCE_2);
         return database
             .execute_batch(&format!(
-                "BEGIN IMMEDIATE; {tables} PRAGMA application_id = {application}; PRAGMA user_version = {version}; COMMIT;"
+                "BEGIN IMMEDIATE; {tables} {since} PRAGMA application_id = {application}; PRAGMA user_version = {version}; COMMIT;"
             ))
             .map_err(failed);
     }
     if number("application_id").map_err(failed)? != schema::APPLICATION {
         return Err(not_a_ledger(path));
     }
-    check_version(path, version)
+    check_version(path, version)?;
+    if version < schema::VERSION {
+        bring_up(database).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Adds what an older version lacks, unless another process did: the high-water file's lock keeps others from opening it.
+fn bring_up(database: &Connection) -> rusqlite::Result<()> {
+    let (since, version) = (schema::SINCE_2, schema::VERSION);
+    database.execute_batch(&format!("BEGIN IMMEDIATE; {since} PRAGMA user_version = {version}; COMMIT;"))
 }
 
 fn check_version(path: &Path, version: i64) -> Result<()> {
-    if version == schema::VERSION {
+    if (schema::OLDEST..=schema::VERSION).contains(&version) {
         return Ok(());
     }
     Err(Error::invalid(

@@ -3,7 +3,11 @@
 /// What `PRAGMA application_id` says: "sami".
 pub(super) const APPLICATION: i64 = 0x7361_6d69;
 /// What `PRAGMA user_version` says.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
+/// The oldest version that can be read; opened for writing, it becomes the newest.
+pub(super) const OLDEST: i64 = 1;
+/// How many bits of a leaf's id are its index; those above are the number of its log.
+pub(super) const LEAF_BITS: u32 = 40;
 /// The owner of rows that belong to no one person: the tenant itself, whose pseudonym here is all zeroes.
 pub(super) const TENANT: i64 = 1;
 
@@ -100,6 +104,12 @@ CREATE TABLE pin(
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// What version 2 has beside version 1: the audit log.
+pub(super) const SINCE_2: &str = "
+CREATE TABLE audit_log(log INTEGER PRIMARY KEY, owner INTEGER NOT NULL, size INTEGER NOT NULL, state BLOB NOT NULL) STRICT;
+CREATE TABLE leaf(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,10 +119,11 @@ mod tests {
     fn every_table_has_an_owner() {
         let database = Connection::open_in_memory().unwrap();
         database.execute_batch(SCHEMA).unwrap();
+        database.execute_batch(SINCE_2).unwrap();
         let mut statement =
             database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
         let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        assert_eq!(tables.len(), 12);
+        assert_eq!(tables.len(), 14);
         for table in tables {
             let owners: i64 = database
                 .query_row("SELECT count(*) FROM pragma_table_info(?1) WHERE name = 'owner'", [&table], |row| {

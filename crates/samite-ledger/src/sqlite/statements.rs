@@ -14,6 +14,7 @@ pub(super) struct Statements<'c> {
     update_journal: Option<CachedStatement<'c>>,
     find_row: Option<CachedStatement<'c>>,
     find_destroyed_key: Option<CachedStatement<'c>>,
+    insert_leaf: Option<CachedStatement<'c>>,
 }
 
 macro_rules! statements {
@@ -54,6 +55,8 @@ statements! {
          ORDER BY seq DESC LIMIT 1";
     /// id.
     find_destroyed_key "SELECT 1 FROM destroyed_key WHERE id = ?1";
+    /// id, owner, bytes.
+    insert_leaf "INSERT INTO leaf(id, owner, bytes) VALUES(?1, ?2, ?3)";
 }
 
 impl<'c> Statements<'c> {
@@ -69,6 +72,7 @@ impl<'c> Statements<'c> {
             update_journal: None,
             find_row: None,
             find_destroyed_key: None,
+            insert_leaf: None,
         }
     }
 }

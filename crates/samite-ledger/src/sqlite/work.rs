@@ -6,6 +6,7 @@ use super::journal_row::{self, JournalRow};
 use super::number::number;
 use super::schema;
 use super::statements::Statements;
+use crate::audit::{Finisher, Finishing};
 use crate::memory::refusal;
 use rusqlite::{Connection, OptionalExtension as _};
 use samite_model::{JournalId, KeyId, Pseudonym};
@@ -47,10 +48,23 @@ pub(super) struct Work<'c> {
     journals: HashMap<JournalId, Held>,
     live_keys: HashSet<KeyId>,
     marks: Vec<Mark>,
+    /// Makes the audit log.
+    pub(super) finisher: Option<&'c dyn Finisher>,
+    /// The leaves of this transaction, once it has one.
+    pub(super) group: Option<Group>,
     /// Whether anything was written.
     wrote: bool,
     /// Whether something was written that the journals' heads and epochs do not show.
     changed: bool,
+}
+
+/// The leaves of a transaction.
+pub(super) struct Group {
+    pub(super) finishing: Box<dyn Finishing>,
+    /// The log that they go to.
+    pub(super) log: u64,
+    /// The index of the next.
+    pub(super) next: u64,
 }
 
 /// A journal as this transaction has made it; written back once, at the end.
@@ -64,7 +78,7 @@ pub(super) struct Held {
 }
 
 impl<'c> Work<'c> {
-    pub(super) fn new(database: &'c Connection, memo: &'c mut Memo) -> Self {
+    pub(super) fn new(database: &'c Connection, memo: &'c mut Memo, finisher: Option<&'c dyn Finisher>) -> Self {
         memo.bound();
         Self {
             database,
@@ -73,6 +87,8 @@ impl<'c> Work<'c> {
             journals: HashMap::new(),
             live_keys: HashSet::new(),
             marks: Vec::new(),
+            finisher,
+            group: None,
             wrote: false,
             changed: false,
         }
@@ -224,6 +240,7 @@ impl<'c> Work<'c> {
     /// Writes back what is left to write, and returns what is acknowledged when the transaction is committed.
     pub(super) fn finish(mut self) -> rusqlite::Result<Vec<Mark>> {
         self.flush()?;
+        self.finish_group()?;
         self.mark_journals();
         if self.changed {
             let count: i64 = self

@@ -3,12 +3,12 @@
 
 use super::failure::{Failure, explain, leaves_outcome_open, outcome_unknown};
 use super::high_water::{self, Lost, Mark};
-use super::open::{self, Writing};
+use super::open::{self, OpenOptions, Writing};
 use super::queue::Queue;
 use super::readers::in_transaction;
 use super::wait::Waiting;
 use super::work::{Memo, Work};
-use crate::{BlockPlace, Collection, Commit, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
+use crate::{BlockPlace, Collection, Commit, Finisher, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
 use futures_channel::oneshot;
 use rusqlite::Connection;
 use samite_host::kill_point;
@@ -115,6 +115,8 @@ pub(super) struct Writer {
     lost: Vec<Lost>,
     /// At how many pages of the log to try the next checkpoint.
     checkpoint_at: i64,
+    /// Makes the audit log.
+    finisher: Option<Arc<dyn Finisher>>,
 }
 
 /// Why a transaction was not committed.
@@ -136,8 +138,9 @@ impl Undone {
 }
 
 impl Writer {
-    pub(super) fn new(path: PathBuf, writing: Writing, lost: Vec<Lost>, waiters: Arc<Waiting>) -> Self {
-        Self { path, writing, memo: Memo::default(), waiters, lost, checkpoint_at: CHECKPOINT_PAGES }
+    pub(super) fn new(options: &OpenOptions, writing: Writing, lost: Vec<Lost>, waiters: Arc<Waiting>) -> Self {
+        let (path, finisher) = (options.path.clone(), options.finisher.clone());
+        Self { path, writing, memo: Memo::default(), waiters, lost, checkpoint_at: CHECKPOINT_PAGES, finisher }
     }
 
     /// Serves until the queue is closed and empty, and drops the writer then.
@@ -288,7 +291,7 @@ impl Writer {
     fn transact_begun(&mut self, requests: &[&Request]) -> std::result::Result<Vec<Result<Outcome>>, Undone> {
         let database = &self.writing.connection.database;
         kill_point("ledger.after_begin");
-        let (results, marks) = match apply_all(database, &mut self.memo, requests) {
+        let (results, marks) = match apply_all(database, &mut self.memo, self.finisher.as_deref(), requests) {
             Ok(applied) => applied,
             Err(error) => {
                 self.memo.clear();
@@ -439,8 +442,13 @@ impl Drop for Panicking<'_> {
 type Applied = (Vec<Result<Outcome>>, Option<Vec<Mark>>);
 
 /// Applies requests in their order; the marks are none when nothing was written.
-fn apply_all(database: &Connection, memo: &mut Memo, requests: &[&Request]) -> rusqlite::Result<Applied> {
-    let mut work = Work::new(database, memo);
+fn apply_all(
+    database: &Connection,
+    memo: &mut Memo,
+    finisher: Option<&dyn Finisher>,
+    requests: &[&Request],
+) -> rusqlite::Result<Applied> {
+    let mut work = Work::new(database, memo, finisher);
     let mut results = Vec::with_capacity(requests.len());
     for request in requests {
         match apply(&mut work, request) {
@@ -490,7 +498,7 @@ fn checkpoint(database: &Connection, mode: &str) -> rusqlite::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{OpenOptions, SqliteLedger};
+    use super::super::SqliteLedger;
     use super::*;
     use crate::Ledger;
     use crate::testing::block_on;

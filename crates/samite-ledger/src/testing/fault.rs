@@ -3,7 +3,7 @@
 use super::Seeded;
 use crate::{
     BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
-    LeaseRequest, Ledger, MemoryLedger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    LeaseRequest, Ledger, LogState, MemoryLedger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use async_trait::async_trait;
 use samite_host::Sleep;
@@ -78,7 +78,7 @@ impl FaultyStore {
     /// Empty storage. Its faults come from this generator alone, its delays pass by this sleep.
     pub fn new(random: Seeded, sleep: Arc<dyn Sleep>, faults: Faults) -> Self {
         Self(Arc::new(Store {
-            memory: MemoryLedger::new(Arc::clone(&sleep)),
+            memory: MemoryLedger::new(Arc::clone(&sleep)).with_finisher(Arc::new(super::PlainFinisher)),
             faults: Mutex::new(faults),
             random,
             sleep,
@@ -287,6 +287,14 @@ impl Ledger for FaultyLedger {
 
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
         self.call(Access::Write, self.store.truth().delete_journal(journal, keep_to)).await
+    }
+
+    async fn audit_log(&self, log: Option<u64>) -> Result<Option<LogState>> {
+        self.call(Access::Read, self.store.truth().audit_log(log)).await
+    }
+
+    async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>> {
+        self.call(Access::Read, self.store.truth().leaves(log, from, limit)).await
     }
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {

@@ -2,12 +2,13 @@
 
 use crate::sqlite_support::{append, create, entry, fill, journal_id, new_journal, read_all};
 use samite_host::files;
-use samite_ledger::testing::block_on;
-use samite_ledger::{Commit, Ledger, OpenOptions, SqliteLedger};
+use samite_ledger::testing::{PlainFinisher, block_on};
+use samite_ledger::{Commit, Finisher, Ledger, NewEntry, OpenOptions, SqliteLedger};
 use samite_model::{ErrorKind, KeyId, Position};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 fn open_error(options: OpenOptions) -> (ErrorKind, &'static str) {
     let error = SqliteLedger::open(options).unwrap_err();
@@ -29,8 +30,36 @@ fn what_is_no_ledger_is_refused() {
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE a(b)").unwrap();
     assert_eq!(open_error(OpenOptions::new(&foreign).create()), (ErrorKind::Corrupt, "not_a_ledger"));
     drop(create(&path));
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     assert_eq!(open_error(OpenOptions::new(&path)), (ErrorKind::Invalid, "newer_format"));
+}
+
+#[test]
+fn a_ledger_of_the_first_version_is_read_and_brought_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = create(&path);
+    fill(&ledger, journal_id(1), 1..=3);
+    drop(ledger);
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("DROP TABLE audit_log; DROP TABLE leaf; PRAGMA user_version = 1").unwrap();
+    drop(database);
+    let version = || -> i64 {
+        let database = rusqlite::Connection::open(&path).unwrap();
+        database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    };
+    let reader = SqliteLedger::open(OpenOptions::new(&path).read_only()).unwrap();
+    assert_eq!(block_on(reader.audit_log(None)).unwrap(), None);
+    assert_eq!(block_on(reader.leaves(1, 0, 9)).unwrap(), [[0; 0]; 0]);
+    drop(reader);
+    assert_eq!(version(), 1);
+    let finisher: Option<Arc<dyn Finisher>> = Some(Arc::new(PlainFinisher));
+    let ledger = SqliteLedger::open(OpenOptions { finisher, ..OpenOptions::new(&path) }).unwrap();
+    assert_eq!(version(), 2);
+    let leaf = NewEntry { leaf: Some(b"draft".to_vec()), ..entry(1, 4, 100) };
+    block_on(ledger.commit(append(journal_id(1), vec![leaf]))).unwrap();
+    assert_eq!(block_on(ledger.leaves(1, 0, 9)).unwrap().len(), 1);
+    assert_eq!(read_all(&ledger, journal_id(1)).unwrap().len(), 4);
 }
 
 #[test]

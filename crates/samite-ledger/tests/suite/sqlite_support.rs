@@ -35,6 +35,7 @@ pub(crate) fn entry(writer: u8, number: u64, size: usize) -> NewEntry {
         payload: vec![writer; size],
         rows: vec![NewRow { kind: ROW, hash: hash(writer, number), value: vec![writer] }],
         registers: Vec::new(),
+        leaf: None,
     }
 }
 

@@ -34,6 +34,7 @@ fn entry(number: u64) -> NewEntry {
         payload,
         rows: Vec::new(),
         registers: Vec::new(),
+        leaf: None,
     }
 }
 

@@ -73,6 +73,7 @@ fn entry(writer: u8, number: u64, size: usize, key: u8) -> NewEntry {
         payload: vec![writer; size],
         rows: vec![NewRow { kind: ROW, hash: hash(writer, number), value: vec![writer] }],
         registers: Vec::new(),
+        leaf: None,
     }
 }
 

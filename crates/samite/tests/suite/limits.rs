@@ -190,6 +190,7 @@ fn an_entry_of_a_newer_samite_is_kept_and_shown() {
             payload: sealed.bytes,
             rows: Vec::new(),
             registers: Vec::new(),
+            leaf: None,
         };
         let append = Append { journal: session.current, entries: vec![entry] };
         store.ledger().commit(Commit { appends: vec![append], ..Commit::default() }).await.unwrap();

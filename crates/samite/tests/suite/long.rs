@@ -50,6 +50,7 @@ fn a_very_long_session_is_read_forked_and_listed_like_a_short_one() {
                     payload: sealed.bytes,
                     rows: Vec::new(),
                     registers: Vec::new(),
+                    leaf: None,
                 });
                 next += 1;
             }

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use samite_ledger::{
-    Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, Read, Receipt,
-    Register, Row, RowQuery, StoredEntry,
+    Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, LogState, Read,
+    Receipt, Register, Row, RowQuery, StoredEntry,
 };
 use samite_model::{Error, JournalId, KeyId, Result};
 use std::sync::Arc;
@@ -83,6 +83,12 @@ impl Ledger for Watched {
     }
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
         self.ledger.delete_journal(journal, keep_to).await
+    }
+    async fn audit_log(&self, log: Option<u64>) -> Result<Option<LogState>> {
+        self.ledger.audit_log(log).await
+    }
+    async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>> {
+        self.count(self.ledger.leaves(log, from, limit).await)
     }
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
         self.ledger.destroy_keys(keys).await

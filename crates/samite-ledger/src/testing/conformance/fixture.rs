@@ -75,6 +75,7 @@ pub(super) fn entry(number: u8) -> NewEntry {
         payload: vec![number; 3],
         rows: Vec::new(),
         registers: Vec::new(),
+        leaf: None,
     }
 }
 

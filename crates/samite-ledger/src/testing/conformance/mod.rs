@@ -12,6 +12,7 @@ mod fixture;
 mod forks;
 mod guards;
 mod leases;
+mod leaves;
 mod listing;
 mod races;
 mod reading;
@@ -136,6 +137,14 @@ macro_rules! with_conformance_checks {
                 a_zombie_is_fenced
                 leases_are_per_journal
             }
+            leaves {
+                nothing_is_logged_for_entries_without_leaves
+                a_leaf_is_made_where_its_entry_is
+                leaves_are_read_from_an_index_on
+                a_refused_commit_leaves_no_leaf
+                leaves_outlive_their_journal
+                another_log_begins_beside_the_first
+            }
             deletion {
                 a_deleted_journal_takes_nothing
                 what_is_above_goes_and_what_is_below_stays
@@ -186,15 +195,18 @@ macro_rules! with_conformance_checks {
 
 /// Makes one test of each conformance check, in a module a subject.
 ///
-/// Takes an async closure that opens a fresh, empty ledger each time, and returns it with whatever must outlive it,
-/// such as a temporary directory.
+/// Takes an async closure that opens a fresh, empty ledger with a [`PlainFinisher`](crate::testing::PlainFinisher) each
+/// time, and returns it with whatever must outlive it, such as a temporary directory.
 ///
 /// ```
 /// mod memory {
-///     use samite_ledger::{MemoryLedger, testing::conformance::Backend};
+///     use samite_ledger::MemoryLedger;
+///     use samite_ledger::testing::{PlainFinisher, conformance::Backend};
 ///     use std::sync::Arc;
 ///
-///     samite_ledger::conformance_suite!(async || (Arc::new(MemoryLedger::default()) as Arc<dyn Backend>, ()));
+///     samite_ledger::conformance_suite!(async || {
+///         (Arc::new(MemoryLedger::default().with_finisher(Arc::new(PlainFinisher))) as Arc<dyn Backend>, ())
+///     });
 /// }
 /// ```
 #[macro_export]

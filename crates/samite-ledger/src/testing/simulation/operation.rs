@@ -77,6 +77,7 @@ impl Operation {
             payload: vec![number],
             rows: if number == 0 { vec![row] } else { Vec::new() },
             registers: Vec::new(),
+            leaf: None,
         }
     }
 }

@@ -161,5 +161,6 @@ fn entry(tree: &Tree) -> NewEntry {
         payload: tree.blocks.clone(),
         rows: vec![NewRow { kind: operation::DEDUPE, hash: tree.id, value: Vec::new() }],
         registers: Vec::new(),
+        leaf: None,
     }
 }
