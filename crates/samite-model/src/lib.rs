@@ -2,6 +2,7 @@
 //!
 //! Everything above this floor agrees on these types; the bytes they are stored as are in docs/formats.md.
 
+pub mod access;
 pub mod artifact;
 pub mod cadence;
 pub mod closing;

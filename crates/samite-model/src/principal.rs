@@ -106,6 +106,9 @@ pub struct Principal {
     pub workload: String,
     /// What the token allows.
     pub scopes: Vec<String>,
+    /// The agents that this one works for, the outermost first; none when it works for the user itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<String>,
 }
 
 impl Principal {
@@ -121,7 +124,7 @@ impl Principal {
             }
             limits::check_name(part, value)?;
         }
-        Ok(())
+        self.parents.iter().try_for_each(|parent| limits::check_name("a parent agent", parent))
     }
 
     /// The owner of what this principal makes for its user.
@@ -136,7 +139,8 @@ impl Principal {
     /// The bytes that the actor's pseudonym is a keyed hash of: each part with its length before it.
     pub fn actor_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for part in [self.tenant.as_str(), &self.user, &self.agent, &self.workload] {
+        let parts = [self.tenant.as_str(), &self.user, &self.agent, &self.workload];
+        for part in parts.into_iter().chain(self.parents.iter().map(String::as_str)) {
             bytes.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes());
             bytes.extend_from_slice(part.as_bytes());
         }
@@ -155,6 +159,7 @@ mod tests {
             agent: "cli".into(),
             workload: "host".into(),
             scopes: Vec::new(),
+            parents: Vec::new(),
         }
     }
 

@@ -174,7 +174,8 @@ impl Embedded {
             user: "local".to_owned(),
             agent: "cli".to_owned(),
             workload: "host".to_owned(),
-            scopes: Vec::new(),
+            scopes: vec!["samite:all".to_owned()],
+            parents: Vec::new(),
         };
         if self.read_only { self.store.reader(principal) } else { self.store.client(principal).await }
     }

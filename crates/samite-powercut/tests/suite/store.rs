@@ -42,7 +42,8 @@ fn principal(user: &str) -> Principal {
         user: user.to_owned(),
         agent: "agent".to_owned(),
         workload: "powercut".to_owned(),
-        scopes: Vec::new(),
+        scopes: vec!["samite:all".to_owned()],
+            parents: Vec::new(),
     }
 }
 

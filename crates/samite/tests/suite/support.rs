@@ -112,7 +112,8 @@ pub(crate) fn principal(user: &str) -> Principal {
         user: user.into(),
         agent: "test".into(),
         workload: "suite".into(),
-        scopes: Vec::new(),
+        scopes: vec!["samite:all".to_owned()],
+        parents: Vec::new(),
     }
 }
 

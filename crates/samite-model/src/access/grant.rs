@@ -1,0 +1,90 @@
+//! Grants: what an owner allows to whom, and until when.
+
+use super::rights::{Right, Rights};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::principal::Principal;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Whom a grant names. What is not named is anybody's, within the tenant; at least one is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Grantee {
+    /// This user, whichever agent acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// This agent and those that work for it, whichever user it acts for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+impl Grantee {
+    /// Reads what a person writes: `user:NAME` and `agent:NAME`, one or both.
+    ///
+    /// # Errors
+    /// `invalid` (`bad_grantee`) for anything else, or a name that no principal can have.
+    pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Self> {
+        let mut grantee = Self::default();
+        for word in words {
+            let (place, name) = match word.as_ref().split_once(':') {
+                Some(("user", name)) => (&mut grantee.user, name),
+                Some(("agent", name)) => (&mut grantee.agent, name),
+                _ => return Err(bad(format!("{:?} names nobody", word.as_ref()))),
+            };
+            limits::check_name("a grantee's name", name).map_err(|error| bad(error.message().to_owned()))?;
+            if place.replace(name.to_owned()).is_some() {
+                return Err(bad("two users, or two agents, are named".to_owned()));
+            }
+        }
+        if grantee == Self::default() {
+            return Err(bad("nobody is named".to_owned()));
+        }
+        Ok(grantee)
+    }
+
+    /// Whether it names this principal. The agent that all others work for is the one that counts: a grant to a sub-agent
+    /// alone would give it what its parent has not.
+    pub fn names(&self, principal: &Principal) -> bool {
+        let agent = principal.parents.first().unwrap_or(&principal.agent);
+        let is = |named: &Option<String>, name: &str| named.as_ref().is_none_or(|named| named == name);
+        *self != Self::default() && is(&self.user, &principal.user) && is(&self.agent, agent)
+    }
+}
+
+impl fmt::Display for Grantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.user, &self.agent) {
+            (Some(user), Some(agent)) => write!(f, "user:{user} agent:{agent}"),
+            (Some(user), None) => write!(f, "user:{user}"),
+            (None, Some(agent)) => write!(f, "agent:{agent}"),
+            (None, None) => f.write_str("nobody"),
+        }
+    }
+}
+
+fn bad(message: String) -> Error {
+    Error::invalid("bad_grantee", message).hint("write user:NAME, agent:NAME, or both")
+}
+
+/// What an owner allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// To whom.
+    pub to: Grantee,
+    /// Which acts.
+    pub rights: Rights,
+    /// Until when, in nanoseconds since 1970; none means until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<i64>,
+    /// Who gave it.
+    pub by: Principal,
+}
+
+impl Grant {
+    /// Whether it holds for a principal and an act at a time.
+    pub fn allows(&self, principal: &Principal, right: Right, now: i64) -> bool {
+        self.until.is_none_or(|until| now < until)
+            && self.rights.and(Rights::GRANTABLE).has(right)
+            && self.to.names(principal)
+    }
+}
