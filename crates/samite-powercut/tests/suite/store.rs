@@ -43,7 +43,7 @@ fn principal(user: &str) -> Principal {
         agent: "agent".to_owned(),
         workload: "powercut".to_owned(),
         scopes: vec!["samite:all".to_owned()],
-            parents: Vec::new(),
+        parents: Vec::new(),
     }
 }
 
