@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose errors people and programs see.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "samite-model",
     "samite-host",
     "samite-keys",
     "samite-ledger",
     "samite-blocks",
     "samite-workspace",
+    "samite-audit",
     "samite",
     "samite-cli",
 ];
