@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod documented;
 pub mod leaf;
+pub mod log;
 pub mod merkle;
 pub mod note;
 pub mod tile;

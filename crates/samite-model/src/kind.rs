@@ -102,6 +102,10 @@ kinds! {
     LOSS_ACCEPTED = 66, "loss_accepted";
     /// Everything before was cut by retention; the marker carries what `verify` needs.
     CUT = 67, "cut";
+    /// How far other journals had come was put into the audit log (tenant's control journal).
+    ANCHORED = 71, "anchored";
+    /// A signed head of the audit log left the store: exported, or cosigned by a witness (tenant's control journal).
+    HEAD_PUBLISHED = 85, "head_published";
 }
 
 impl EntryKind {

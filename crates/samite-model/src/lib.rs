@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod artifact;
+pub mod audit;
 pub mod cadence;
 pub mod closing;
 pub mod envelope;

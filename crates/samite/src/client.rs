@@ -2,6 +2,7 @@
 
 use crate::core::{Author, Core, Draft};
 use crate::views::{self, row};
+use samite_audit::leaf::Actor;
 use samite_keys::Subject;
 use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, RowQuery};
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Principal, Pseudonym, Result, SessionId};
@@ -14,6 +15,8 @@ pub struct Client {
     pub(crate) principal: Principal,
     pub(crate) subject: Subject,
     pub(crate) actor: Pseudonym,
+    /// The principal, as the audit log names it.
+    named: Actor,
 }
 
 impl Client {
@@ -23,8 +26,13 @@ impl Client {
             return Err(Error::denied("other_tenant", "the principal is of another tenant than the store"));
         }
         let subject = core.0.keys.subject(&owner)?;
-        let actor = core.0.keys.actor(&principal);
-        Ok(Self { core, principal, subject, actor })
+        let (keys, actor) = (&core.0.keys, core.0.keys.actor(&principal));
+        let named = Actor {
+            user: keys.audit_person(subject)?,
+            agent: Some(keys.audit_name("agent", &principal.agent)),
+            workload: Some(keys.audit_name("workload", &principal.workload)),
+        };
+        Ok(Self { core, principal, subject, actor, named })
     }
 
     /// The tenant's control journal: one, with an id that every process derives alike.
@@ -81,7 +89,7 @@ impl Client {
     }
 
     pub(crate) fn author(&self, epoch: u64) -> Author {
-        Author { subject: self.subject, actor: self.actor, epoch }
+        Author { subject: self.subject, actor: self.actor, named: self.named, epoch }
     }
 
     fn sees(&self, state: &JournalState) -> bool {

@@ -3,10 +3,13 @@
 use crate::client::Client;
 use crate::log::Entry;
 use crate::views::{self, IndexHash, Projection};
+use samite_audit::leaf::{Actor, Anchor};
+use samite_audit::log::LeafDraft;
 use samite_blocks::PackStore;
 use samite_host::{Clock, Random};
 use samite_keys::{Body, Keyring, SealedPayload, Subject};
 use samite_ledger::{BlockIndex, Commit, JournalState, Ledger, NewEntry, StoredEntry};
+use samite_model::audit::{Coverage, coverage};
 use samite_model::hash::CommitmentHasher;
 use samite_model::{
     EntryId, EntryKind, Error, FamilyId, Header, JournalId, Position, Principal, Pseudonym, Result, limits,
@@ -14,6 +17,7 @@ use samite_model::{
 use samite_workspace::{read_payload, store_payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,6 +34,8 @@ pub struct Backends {
     pub keys: Keyring,
     /// The store's directory, which no snapshot takes in; none when the store is not in one.
     pub directory: Option<PathBuf>,
+    /// Whether the ledger was opened with a finisher: acts then have their leaves in the audit log.
+    pub logged: bool,
     /// Where stat caches may lie; none means that every file is read each time.
     pub caches: Option<PathBuf>,
     /// The clock.
@@ -96,6 +102,8 @@ impl Draft {
 pub(crate) struct Author {
     pub(crate) subject: Subject,
     pub(crate) actor: Pseudonym,
+    /// Who writes, as the audit log names them.
+    pub(crate) named: Actor,
     pub(crate) epoch: u64,
 }
 
@@ -132,7 +140,7 @@ impl Core {
     pub(crate) fn seal(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
         limits::check_payload(draft.payload.len() as u64)?;
         let sealed = self.0.keys.seal_payload(author.subject.pseudonym, journal, draft.id, &draft.payload)?;
-        Ok(self.new_entry(author, draft, sealed))
+        self.new_entry(author, draft, sealed)
     }
 
     /// Seals a draft for a journal; a payload that is too large for it goes to blocks, which become part of the commit.
@@ -164,11 +172,13 @@ impl Core {
         )?;
         stored.parts.add_to(commit);
         draft.views.rows.push(views::large_payload());
-        Ok(self.new_entry(author, draft, sealed))
+        self.new_entry(author, draft, sealed)
     }
 
-    fn new_entry(&self, author: &Author, draft: Draft, sealed: SealedPayload) -> NewEntry {
-        NewEntry {
+    fn new_entry(&self, author: &Author, draft: Draft, sealed: SealedPayload) -> Result<NewEntry> {
+        let is_act = self.0.logged && coverage(draft.kind) == Coverage::Leaf;
+        let leaf = if is_act { Some(self.leaf(author, Vec::new())?) } else { None };
+        Ok(NewEntry {
             id: draft.id,
             kind: draft.kind,
             epoch: author.epoch,
@@ -181,8 +191,15 @@ impl Core {
             payload: sealed.bytes,
             rows: draft.views.rows,
             registers: draft.views.registers,
-            leaf: None,
-        }
+            leaf,
+        })
+    }
+
+    /// What the audit log is to say of an entry besides where it is.
+    pub(crate) fn leaf(&self, author: &Author, anchors: Vec<Anchor>) -> Result<Vec<u8>> {
+        let owner = self.0.keys.audit_person(author.subject.pseudonym)?;
+        let (policy, consent) = (BTreeSet::new(), BTreeSet::new());
+        Ok(LeafDraft { actor: author.named, owner, policy, consent, anchors }.encode())
     }
 
     /// Opens a stored entry.

@@ -9,10 +9,11 @@ pub use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, Master};
 
 use crate::core::{Backends, Store};
 use node::Node;
+use samite_audit::log::{LogFinisher, Published};
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, Random, SystemClock, SystemRandomness, SystemSleep, files, mounts};
 use samite_keys::{Keyring, KeyringOptions};
-use samite_ledger::{OpenOptions, SqliteLedger, Threads};
+use samite_ledger::{Finisher, OpenOptions, SqliteLedger, Threads};
 use samite_model::{Error, Principal, Result, Tenant};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,6 +90,7 @@ impl Embedded {
             random: random.clone(),
             create: options.create && !options.read_only,
         })?;
+        let finisher = if options.read_only { None } else { Some(finisher(&keys, options.master.as_ref())?) };
         let ledger = Arc::new(SqliteLedger::open(OpenOptions {
             path: home.join("ledger.db"),
             create: options.create && !options.read_only,
@@ -96,7 +98,7 @@ impl Embedded {
             accept_behind: options.accept_behind,
             threads: Threads::Caller,
             sleep: Arc::new(SystemSleep),
-            finisher: None,
+            finisher,
         })?);
         let caches = home.join("caches");
         if !options.read_only {
@@ -113,6 +115,7 @@ impl Embedded {
             packs,
             keys: keys.clone(),
             directory: Some(directory.clone()),
+            logged: !ledger.is_read_only(),
             caches: (!options.read_only).then_some(caches),
             clock,
             random,
@@ -196,4 +199,12 @@ impl Embedded {
     pub async fn close(self) {
         self.ledger.close().await;
     }
+}
+
+/// What makes the audit log, and goes on with none that lacks what was published.
+fn finisher(keys: &Keyring, master: &dyn Master) -> Result<Arc<dyn Finisher>> {
+    keys.ensure_audit_key()?;
+    let published = master.load_note(&keys.name(), Published::NOTE)?;
+    let published = published.as_deref().map(Published::decode).transpose()?;
+    Ok(Arc::new(LogFinisher::new(keys.clone(), published)))
 }
