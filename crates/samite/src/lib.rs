@@ -4,6 +4,7 @@
 //! [`Writer`] is a client's lease on one branch, and everything is appended through it.
 
 pub mod artifact;
+pub mod audit;
 mod backup;
 mod branch;
 mod client;

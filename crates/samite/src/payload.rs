@@ -2,12 +2,14 @@
 //! version are ignored; none is ever removed.
 
 mod artifact;
+mod audit;
 mod event;
 mod merge;
 
 pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
+pub use audit::{Anchored, AnchoredJournal, HeadPublished};
 pub use event::{EVENTS, Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 

@@ -130,6 +130,7 @@ impl Core {
             }
             // In the workspace's own journal it only stands in the order of its trees.
             K::WORKSPACE_CLOSED if journal.kind == JournalKind::Branch => views::workspace_closed(&entry.json()?),
+            K::ANCHORED => views::anchored(&entry.json()?),
             K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
             K::SESSION_CREATED => views::session_created(&entry.json()?),
             K::SESSION_SETTINGS => views::session_settings(),

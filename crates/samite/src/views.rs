@@ -2,13 +2,13 @@
 //! rebuild.
 
 use crate::payload::{
-    BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, MergeStarted, Merged, SessionCreated, SessionKeyed,
-    StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached,
-    WorkspaceClosed,
+    Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, MergeStarted, Merged,
+    SessionCreated, SessionKeyed, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded,
+    TurnEnded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::step::{Effect, OutcomeKind, State};
-use samite_model::{BlockId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result};
+use samite_model::{BlockId, EntryId, EntryKind, Error, JournalId, Link, Position, Pseudonym, Result};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -61,6 +61,8 @@ pub(crate) mod register {
     pub(crate) const OPEN_MERGE: u16 = 8;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
+    /// How far a journal was when it was last anchored; hash = its id, value = seq and link (the audit log's own journal).
+    pub(crate) const ANCHORED: u16 = 13;
 }
 
 /// Hashes callers' strings for one subject.
@@ -479,6 +481,19 @@ pub(crate) fn session_created(created: &SessionCreated) -> Projection {
 /// What is decided for a session is in the last such entry.
 pub(crate) fn session_settings() -> Projection {
     Projection::default().set(register::SETTINGS, [0; 16], Vec::new())
+}
+
+/// How far journals were when they were anchored.
+pub(crate) fn anchored(anchored: &Anchored) -> Projection {
+    let set = |projection: Projection, journal: &AnchoredJournal| {
+        projection.set(register::ANCHORED, journal.journal.0, anchored_at(journal.seq, journal.link))
+    };
+    anchored.journals.iter().fold(Projection::default(), set)
+}
+
+/// The value of a register of an anchored journal.
+pub(crate) fn anchored_at(seq: u64, link: Link) -> Vec<u8> {
+    [&seq.to_be_bytes()[..], link.as_bytes()].concat()
 }
 
 /// A caller's key of a session.

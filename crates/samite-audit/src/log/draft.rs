@@ -59,8 +59,13 @@ impl LeafDraft {
             return Err(bad());
         }
         let user = Pseudonym(rest.take().ok_or_else(bad)?);
-        let agent = rest.maybe().ok_or_else(bad)?;
-        let workload = rest.maybe().ok_or_else(bad)?;
+        let mut maybe = || {
+            let [is_there] = rest.take()?;
+            let part = Pseudonym(rest.take()?);
+            Some((is_there == 1, part))
+        };
+        let (agent, workload) = (maybe().ok_or_else(bad)?, maybe().ok_or_else(bad)?);
+        let [agent, workload] = [agent, workload].map(|(is_there, part)| is_there.then_some(part));
         let owner = Pseudonym(rest.take().ok_or_else(bad)?);
         let policy = rest.words().ok_or_else(bad)?;
         let consent = rest.words().ok_or_else(bad)?;
@@ -84,12 +89,6 @@ impl Rest<'_> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*taken)
-    }
-
-    fn maybe(&mut self) -> Option<Option<Pseudonym>> {
-        let [is_there] = self.take()?;
-        let part = Pseudonym(self.take()?);
-        Some((is_there == 1).then_some(part))
     }
 
     fn words(&mut self) -> Option<BTreeSet<Word>> {

@@ -145,12 +145,15 @@ impl Master for CommandMaster {
     fn store_note(&self, keystore: &KeystoreName, name: &str, bytes: &[u8]) -> Result<bool> {
         match self.run("put-note", keystore, Some(name.to_owned()), BASE64.encode(bytes).as_bytes()) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            other => other.map(|_| true),
+            Err(error) => Err(error),
+            // A command that does not know the verb may do nothing and say nothing.
+            Ok(_) => Ok(self.load_note(keystore, name)?.as_deref() == Some(bytes)),
         }
     }
 
     fn load_note(&self, keystore: &KeystoreName, name: &str) -> Result<Option<Vec<u8>>> {
         match self.run("get-note", keystore, Some(name.to_owned()), b"") {
+            Ok(output) if output.trim_ascii().is_empty() => Ok(None),
             Ok(output) => Ok(Some(self.decode(&output)?.to_vec())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

@@ -6,14 +6,18 @@ use samite_model::{BlockId, Error, JournalId, KeyId, PackId, PinId, Result};
 /// Refuses a leaf that cannot be made, before anything is written.
 pub(crate) fn check_leaf(entry: &NewEntry, is_made: bool) -> Result<()> {
     match &entry.leaf {
-        Some(_) if !is_made => Err(Error::invalid("no_finisher", "the ledger was opened without an audit log")
-            .hint("open it with a finisher, or write entries without leaves")),
+        Some(_) if !is_made => Err(no_finisher()),
         Some(draft) if draft.len() > MAXIMUM_LEAF_DRAFT => Err(Error::invalid(
             "leaf_draft",
             format!("a leaf's draft has {} bytes; {MAXIMUM_LEAF_DRAFT} is the most", draft.len()),
         )),
         _ => Ok(()),
     }
+}
+
+pub(crate) fn no_finisher() -> Error {
+    Error::invalid("no_finisher", "the ledger was opened without an audit log")
+        .hint("open it with a finisher, or write entries without leaves")
 }
 
 pub(crate) fn no_journal(journal: JournalId) -> Error {

@@ -5,6 +5,7 @@ use super::number::{limit, number, stored};
 use super::schema;
 use super::work::Work;
 use crate::audit::{LogState, Placed};
+use crate::memory::refusal;
 use rusqlite::{Connection, OptionalExtension as _};
 use samite_model::{Error, Header, JournalId, Link, Result};
 
@@ -41,7 +42,7 @@ impl Work<'_> {
 
     fn begin_group(&self) -> rusqlite::Result<super::work::Group> {
         let Some(finisher) = self.finisher else {
-            return Err(broken(Error::internal("no_finisher", "the ledger was opened without an audit log")));
+            return Err(broken(refusal::no_finisher()));
         };
         let current = state(self.database, None)?;
         let size = current.as_ref().map_or(0, |current| current.size);

@@ -9,6 +9,7 @@
 
 mod ages;
 mod artifacts;
+mod audit_log;
 mod cadence;
 mod cadence_hour;
 mod cases;

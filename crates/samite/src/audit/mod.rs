@@ -1,0 +1,56 @@
+//! The audit log of a tenant: who did what, as the log says it and as the journals know it; how far journals had come; proofs.
+
+mod anchor;
+mod names;
+mod read;
+mod verify;
+
+pub use names::Named;
+pub use read::{AuditQuery, AuditedAct, LogInfo};
+pub use verify::{AuditFinding, AuditReport};
+
+use crate::client::Client;
+use samite_audit::log::LogHead;
+use samite_audit::note::KeyKind;
+use samite_audit::{TreeHead, VerifierKey};
+use samite_ledger::LogState;
+use samite_model::{Error, Result};
+
+/// The audit log, as one principal sees it.
+#[derive(Clone)]
+pub struct Audit {
+    client: Client,
+}
+
+impl Client {
+    /// The audit log of the principal's tenant.
+    pub fn audit(&self) -> Audit {
+        Audit { client: self.clone() }
+    }
+}
+
+impl Audit {
+    /// A log by its number, or the newest.
+    async fn state(&self, log: Option<u64>) -> Result<LogState> {
+        self.client.core.0.ledger.audit_log(log).await?.ok_or_else(|| {
+            let what = log.map_or("nothing was logged yet".to_owned(), |log| format!("there is no log {log}"));
+            Error::not_found("no_audit_log", what).hint("`samite audit key --all` names the logs that there are")
+        })
+    }
+
+    /// What a log's signed head says, with the note; it is checked to be this tenant's own.
+    fn head(&self, state: &LogState) -> Result<(TreeHead, LogHead)> {
+        let head = LogHead::decode(&state.state)?;
+        let opened = TreeHead::open(head.note.to_string().as_bytes(), &self.key_of(state.log)?, &[])?;
+        Ok((opened.head, head))
+    }
+
+    /// The verifier key of a log: with it alone, anybody can verify what was exported of it.
+    ///
+    /// # Errors
+    /// `not_found` (`no_audit_key`) for a store that was never opened for writing since it has audit logs.
+    fn key_of(&self, log: u64) -> Result<VerifierKey> {
+        let keys = &self.client.core.0.keys;
+        VerifierKey::new(&samite_audit::log::origin(&keys.name(), log), KeyKind::Ed25519, keys.audit_key()?.public())
+    }
+}

@@ -1,0 +1,196 @@
+//! Reading the log.
+
+use super::Audit;
+use super::names::{Named, Names};
+use crate::log::Entry;
+use samite_audit::merkle::leaf_hash;
+use samite_audit::{Hash, Leaf, VerifierKey};
+use samite_ledger::{JournalFilter, JournalKind, Read};
+use samite_model::{ErrorKind, JournalId, Result, SessionId};
+use std::collections::{HashMap, HashSet};
+
+/// How many leaves are read at a time.
+pub(super) const PAGE: usize = 1024;
+
+/// One of the tenant's logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogInfo {
+    /// Its number.
+    pub log: u64,
+    /// Its origin, which is the name of its key.
+    pub origin: String,
+    /// How many leaves it has.
+    pub size: u64,
+    /// The root of its tree.
+    pub root: Hash,
+    /// What to verify it with.
+    pub key: VerifierKey,
+    /// The signed tree head: a note.
+    pub note: String,
+}
+
+/// Which leaves to read.
+#[derive(Clone, Debug, Default)]
+pub struct AuditQuery {
+    /// The log's number; none means the newest.
+    pub log: Option<u64>,
+    /// The first index.
+    pub from: u64,
+    /// The index after the last; none means the size of the log.
+    pub to: Option<u64>,
+    /// Only these acts.
+    pub acts: Vec<String>,
+    /// Only acts on this session.
+    pub session: Option<SessionId>,
+    /// Only acts by this person, such as `user:ada`.
+    pub user: Option<String>,
+    /// The newest so many of those that match; none means all.
+    pub last: Option<usize>,
+}
+
+/// A leaf, with what the keys and journals of the store know of it.
+#[derive(Clone, Debug)]
+pub struct AuditedAct {
+    /// The log's number.
+    pub log: u64,
+    /// The leaf's index there.
+    pub index: u64,
+    /// Its hash.
+    pub hash: Hash,
+    /// What it says.
+    pub leaf: Leaf,
+    /// The session that it is about, if it is about one.
+    pub session: Option<SessionId>,
+    /// What its journal is for; none when it is not there.
+    pub kind: Option<JournalKind>,
+    /// Who did it.
+    pub actor: Named,
+    /// Whose data it is about; none when they were erased.
+    pub owner: Option<String>,
+}
+
+/// What is known of a journal that leaves name.
+type Journals = HashMap<JournalId, (JournalKind, SessionId)>;
+
+impl Audit {
+    /// All logs of the tenant, oldest first. Mostly there is one.
+    ///
+    /// # Errors
+    /// `corrupt` when a log's state is damaged, or its head is not signed by the tenant's key.
+    pub async fn logs(&self) -> Result<Vec<LogInfo>> {
+        let ledger = &self.client.core.0.ledger;
+        let newest = ledger.audit_log(None).await?.map_or(0, |state| state.log);
+        let mut logs = Vec::new();
+        for log in 1..=newest {
+            let Some(state) = ledger.audit_log(Some(log)).await? else { continue };
+            let (head, stored) = self.head(&state)?;
+            let key = self.key_of(log)?;
+            let (origin, note) = (head.origin, stored.note.to_string());
+            logs.push(LogInfo { log, origin, size: head.size, root: head.root, key, note });
+        }
+        Ok(logs)
+    }
+
+    /// The leaves that match, oldest first.
+    ///
+    /// # Errors
+    /// `not_found` (`no_audit_log`); `corrupt` naming a leaf that cannot be read.
+    pub async fn read(&self, query: &AuditQuery) -> Result<Vec<AuditedAct>> {
+        let state = self.state(query.log).await?;
+        let (names, journals) = (self.names().await?, self.journals().await?);
+        let to = query.to.unwrap_or(u64::MAX).min(state.size);
+        let mut found: Vec<AuditedAct> = Vec::new();
+        let mut from = query.from;
+        while from < to {
+            let page = self.page(state.log, from, to).await?;
+            for (index, bytes) in (from..).zip(&page) {
+                let act = known(state.log, index, bytes, &names, &journals)?;
+                let fits = (query.acts.is_empty() || query.acts.iter().any(|act_| act_ == act.leaf.act.as_str()))
+                    && query.session.is_none_or(|session| act.session == Some(session))
+                    && query.user.as_ref().is_none_or(|user| act.actor.user.as_ref() == Some(user));
+                if fits {
+                    found.push(act);
+                }
+            }
+            from += page.len() as u64;
+            if let Some(last) = query.last
+                && found.len() > last.saturating_add(PAGE)
+            {
+                found.drain(..found.len() - last);
+            }
+        }
+        if let Some(last) = query.last {
+            found.drain(..found.len().saturating_sub(last));
+        }
+        Ok(found)
+    }
+
+    /// One act, with its entry where that is still there.
+    ///
+    /// # Errors
+    /// `not_found` (`no_leaf`) beyond the log's end; as [`Audit::read`].
+    pub async fn show(&self, log: Option<u64>, index: u64) -> Result<(AuditedAct, Option<Entry>)> {
+        let state = self.state(log).await?;
+        let bytes = self.leaf(&state, index).await?;
+        let act = known(state.log, index, &bytes, &self.names().await?, &self.journals().await?)?;
+        let (journal, seq) = (act.leaf.journal, act.leaf.seq);
+        let core = &self.client.core;
+        let stored = match core.0.ledger.read(Read::range(journal, seq, seq)).await {
+            Ok(entries) => entries.into_iter().next(),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => None,
+            Err(error) => return Err(error),
+        };
+        let entry = stored.map(|stored| core.open(journal, &stored)).transpose()?;
+        let link = act.leaf.link;
+        Ok((act, entry.filter(|entry| entry.link == link)))
+    }
+
+    /// The bytes of a leaf that must be there.
+    pub(super) async fn leaf(&self, state: &samite_ledger::LogState, index: u64) -> Result<Vec<u8>> {
+        use samite_model::Error;
+        if index >= state.size {
+            let what = format!("log {} has {} leaves, and none with the index {index}", state.log, state.size);
+            return Err(Error::not_found("no_leaf", what).hint("`samite audit log` shows them with their indices"));
+        }
+        let found = self.client.core.0.ledger.leaves(state.log, index, 1).await?;
+        found.into_iter().next().ok_or_else(|| missing(state.log, index))
+    }
+
+    /// A page of leaves that must be there: at least one.
+    pub(super) async fn page(&self, log: u64, from: u64, to: u64) -> Result<Vec<Vec<u8>>> {
+        let most = usize::try_from(to.saturating_sub(from)).unwrap_or(PAGE).min(PAGE);
+        let page = self.client.core.0.ledger.leaves(log, from, most).await?;
+        if page.len() < most { Err(missing(log, from + page.len() as u64)) } else { Ok(page) }
+    }
+
+    async fn journals(&self) -> Result<Journals> {
+        let all = self.client.core.0.ledger.journals(JournalFilter::default()).await?;
+        Ok(all.into_iter().map(|state| (state.id, (state.kind, state.family))).collect())
+    }
+
+    /// The journals of a kind that belongs to a session.
+    pub(super) fn of_sessions() -> HashSet<u16> {
+        [JournalKind::Branch, JournalKind::SessionControl].into_iter().map(JournalKind::code).collect()
+    }
+}
+
+fn missing(log: u64, index: u64) -> samite_model::Error {
+    samite_model::Error::corrupt("missing_leaf", format!("leaf {index} of log {log} is not there"))
+        .hint("run `samite audit verify`, and restore a backup")
+}
+
+fn known(log: u64, index: u64, bytes: &[u8], names: &Names, journals: &Journals) -> Result<AuditedAct> {
+    let leaf = Leaf::parse(bytes).map_err(|error| error.context(format!("log {log}, leaf {index}")))?;
+    let journal = journals.get(&leaf.journal);
+    let session = journal.filter(|(kind, _)| Audit::of_sessions().contains(&kind.code())).map(|(_, family)| *family);
+    Ok(AuditedAct {
+        log,
+        index,
+        hash: leaf_hash(bytes),
+        session,
+        kind: journal.map(|(kind, _)| *kind),
+        actor: names.of(&leaf.actor),
+        owner: names.name(leaf.owner),
+        leaf,
+    })
+}

@@ -1,0 +1,193 @@
+//! The audit log: every act has its leaf, in the commit of the act, and what is changed behind its back is found.
+
+use crate::place::Place;
+use crate::support::{event, run};
+use rusqlite::Connection;
+use samite::audit::AuditQuery;
+use samite::embedded::Embedded;
+use samite::payload::ForkReason;
+use samite::workspace::CheckpointOptions;
+use samite::{Client, ForkOptions, NewSession, WriterOptions};
+use samite_ledger::Ledger;
+use samite_model::hash::{self, JournalIdentity};
+use samite_model::{BranchId, Link, Observer, SessionId};
+use std::path::Path;
+
+/// A session with three messages and a checkpoint.
+async fn session(client: &Client, directory: &Path) -> (SessionId, BranchId) {
+    let session = client.create_session(NewSession::default()).await.unwrap();
+    let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
+    client.attach(session.id, None, directory).await.unwrap();
+    for text in ["one", "two", "three"] {
+        writer.append(event(text)).await.unwrap();
+    }
+    writer.checkpoint(CheckpointOptions::default()).await.unwrap();
+    writer.release().await.unwrap();
+    (session.id, session.current)
+}
+
+async fn acts(client: &Client) -> Vec<String> {
+    let read = client.audit().read(&AuditQuery::default()).await.unwrap();
+    read.iter().map(|act| act.leaf.act.to_string()).collect()
+}
+
+async fn findings(client: &Client) -> Vec<&'static str> {
+    let report = client.audit().verify(&[], &Observer::default()).await.unwrap();
+    report.findings.iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn acts_have_leaves_and_appends_have_none() {
+    let place = Place::new();
+    let directory = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let (session, branch) = session(&client, &directory).await;
+        let expected = ["principal_seen", "session_created", "workspace_attached", "tree"];
+        let found = acts(&client).await;
+        let options = ForkOptions { reason: ForkReason::Fork, seq: Some(2), ..ForkOptions::default() };
+        let forked = client.fork(session, options).await.unwrap();
+        assert_eq!(found, expected);
+        assert_eq!(acts(&client).await[expected.len()..], ["branch_forked"]);
+        let read = client.audit().read(&AuditQuery { session: Some(session), ..AuditQuery::default() }).await.unwrap();
+        for act in &read {
+            assert_eq!(act.actor.user.as_deref(), Some("user:local"));
+            assert_eq!((act.actor.agent.as_deref(), act.actor.workload.as_deref()), (Some("cli"), Some("host")));
+            assert_eq!(act.owner.as_deref(), Some("user:local"));
+        }
+        let (last, entry) = client.audit().show(None, read.last().unwrap().index).await.unwrap();
+        let said: samite::payload::BranchForked = entry.unwrap().json().unwrap();
+        assert_eq!((said.branch, said.at.journal, said.at.seq), (forked.branch, branch, 2));
+        assert_eq!(last.session, Some(session));
+        assert_eq!(client.audit().show(None, 99).await.unwrap_err().code(), "no_leaf");
+    });
+}
+
+#[test]
+fn a_store_that_nobody_touched_verifies() {
+    let place = Place::new();
+    let directory = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        assert!(client.audit().verify(&[], &Observer::default()).await.unwrap().findings.is_empty());
+        let (session, branch) = session(&client, &directory).await;
+        let forked = client.fork(session, ForkOptions { seq: Some(2), ..ForkOptions::default() }).await.unwrap();
+        let writer = client.writer(session, Some(forked.branch), WriterOptions::default()).await.unwrap();
+        writer.append(event("beside")).await.unwrap();
+        writer.release().await.unwrap();
+        assert!(client.audit().anchor(&Observer::default()).await.unwrap() >= 3);
+        // Only what moved is anchored again.
+        assert_eq!(client.audit().anchor(&Observer::default()).await.unwrap(), 0);
+        client.delete_branch(session, forked.branch).await.unwrap();
+        let report = client.audit().verify(&[], &Observer::default()).await.unwrap();
+        assert_eq!(report.findings, []);
+        assert_eq!(report.head.unwrap().size, report.leaves);
+        let keys: Vec<_> = client.audit().logs().await.unwrap().into_iter().map(|log| log.key).collect();
+        assert_eq!(client.audit().verify(&keys, &Observer::default()).await.unwrap().findings, []);
+        assert!(client.read(session, Some(branch), samite::ReadOptions::default()).await.is_ok());
+    });
+}
+
+/// Makes the chain of a journal anew after what was done to its entries, as somebody who knows the format would.
+fn chain_again(database: &Connection, journal: BranchId, identity: &JournalIdentity) {
+    let row: i64 = database.query_row("SELECT row FROM journal WHERE id = ?1", [journal.0], |row| row.get(0)).unwrap();
+    let entries: Vec<(i64, Vec<u8>)> = database
+        .prepare("SELECT seq, header FROM entry WHERE journal = ?1 ORDER BY seq")
+        .unwrap()
+        .query_map([row], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let mut link: Link = hash::genesis(identity);
+    for (seq, header) in &entries {
+        link = hash::link(link, header);
+        let set = (link.0, row, seq);
+        database.execute("UPDATE entry SET link = ?1 WHERE journal = ?2 AND seq = ?3", set).unwrap();
+    }
+    let head = entries.last().unwrap().0;
+    database.execute("UPDATE journal SET head_seq = ?1, head_link = ?2 WHERE row = ?3", (head, link.0, row)).unwrap();
+}
+
+async fn tampered(place: &Place, branch: BranchId, sql: &str) -> Vec<&'static str> {
+    let store: Embedded = place.open();
+    let state = store.ledger().journal(branch).await.unwrap().unwrap();
+    let identity = JournalIdentity { id: state.id, family: state.family, owner: state.owner, kind: state.kind.code() };
+    let path = store.home().join("ledger.db");
+    store.close().await;
+    let database = Connection::open(&path).unwrap();
+    database.execute(sql, [branch.0]).unwrap();
+    chain_again(&database, branch, &identity);
+    drop(database);
+    std::fs::remove_file(path.with_extension("high")).unwrap();
+    let store = place.open();
+    let client = store.client().await.unwrap();
+    // The chain by itself says nothing: it was made again.
+    let verified = store.store().verify(false, None).await.unwrap();
+    assert!(!verified.findings.iter().any(|finding| finding.journal == branch), "{:?}", verified.findings);
+    findings(&client).await
+}
+
+#[test]
+fn a_journal_that_was_changed_or_cut_with_its_chain_made_again_is_found() {
+    let of = "journal = (SELECT row FROM journal WHERE id = ?1)";
+    let changes: [(String, &[&str]); 2] = [
+        // The time of an entry, in its header.
+        (
+            format!(
+                "UPDATE entry SET header = CAST(substr(header, 1, 20) || x'01' || substr(header, 22) AS BLOB) WHERE {of} AND seq = 2"
+            ),
+            &["changed_journal"],
+        ),
+        (format!("DELETE FROM entry WHERE {of} AND seq > 2"), &["cut_journal"]),
+    ];
+    for (sql, expected) in changes {
+        let place = Place::new();
+        let directory = place.directory("work");
+        let branch = run(async {
+            let store = place.open();
+            let client = store.client().await.unwrap();
+            let (_, branch) = session(&client, &directory).await;
+            store.close().await;
+            branch
+        });
+        assert_eq!(run(tampered(&place, branch, &sql)), expected, "{sql}");
+    }
+}
+
+#[test]
+fn a_log_that_was_changed_or_cut_is_found() {
+    for (sql, expected) in [
+        (
+            "UPDATE leaf SET bytes = CAST(replace(bytes, 'session_created', 'session_deleted') AS BLOB)",
+            &["other_root"][..],
+        ),
+        ("DELETE FROM leaf WHERE id % 1024 = 2", &["missing_leaf"]),
+        ("DELETE FROM leaf WHERE id % 1024 = 3", &["missing_leaf"]),
+        ("UPDATE leaf SET bytes = CAST(replace(bytes, '\"v\":1', '\"v\":1 ') AS BLOB)", &["bad_leaf"; 4]),
+        ("UPDATE audit_log SET size = size - 1", &["other_root"]),
+        ("UPDATE audit_log SET state = CAST(replace(state, 'samite.local', 'samite.other') AS BLOB)", &["bad_head"]),
+    ] {
+        let place = Place::new();
+        let directory = place.directory("work");
+        run(async {
+            let store = place.open();
+            session(&store.client().await.unwrap(), &directory).await;
+            let path = store.home().join("ledger.db");
+            store.close().await;
+            Connection::open(&path).unwrap().execute(sql, []).unwrap();
+            let store = place.open();
+            let found = findings(&store.client().await.unwrap()).await;
+            assert_eq!(
+                found
+                    .iter()
+                    .filter(|code| **code != "other_root" || expected.contains(code))
+                    .copied()
+                    .collect::<Vec<_>>(),
+                expected,
+                "{sql}"
+            );
+        });
+    }
+}
