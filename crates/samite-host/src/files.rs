@@ -241,6 +241,17 @@ pub fn sync_dir(path: &Path) -> Result<()> {
     directory.sync_all().map_err(failed)
 }
 
+/// Makes everything durable that was written to the file system of a path, files and names alike: for many files, whose own syncs
+/// would take longer than one wait for all that anybody wrote there.
+///
+/// # Errors
+/// `not_found`, `denied` or `unavailable`, naming the path.
+pub fn sync_file_system(path: &Path) -> Result<()> {
+    let failed = |source| io_error("sync the file system of", path, source);
+    let directory = OpenOptions::new().read(true).open(path).map_err(failed)?;
+    rustix::fs::syncfs(directory).map_err(|error| failed(error.into()))
+}
+
 /// Removes a file; one that does not exist is no error. When this returns, its absence is durable.
 ///
 /// # Errors

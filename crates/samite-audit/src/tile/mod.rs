@@ -11,13 +11,14 @@ pub(crate) use bundle::too_long;
 pub use bundle::{LONGEST_ENTRY, bundle_entries, bundle_push};
 pub use changes::{changed, files};
 pub use path::{TileKind, TilePath};
+pub(crate) use reader::tile_hashes;
 pub use reader::{TileReader, TileSource, Tiles};
 pub use stream::{Edge, TileFile, TileStream};
 
 /// The hashes of a full tile, and the entries of a full bundle.
 pub const FULL: u16 = 256;
 /// How many levels of the tree one tile spans.
-const SPAN: u32 = 8;
+pub(crate) const SPAN: u32 = 8;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! What a tile or bundle is called.
 
-use super::FULL;
+use super::{FULL, SPAN};
 use samite_model::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -45,6 +45,12 @@ impl TilePath {
     /// The index of its first hash or entry, counted on its own level.
     pub const fn first(&self) -> u64 {
         self.index.saturating_mul(FULL as u64)
+    }
+
+    /// The index in the log of the first entry that is in it or below it.
+    pub fn first_leaf(&self) -> u64 {
+        // A path may name a level that no tree has.
+        1_u64.checked_shl(SPAN * u32::from(self.level())).map_or(u64::MAX, |each| self.first().saturating_mul(each))
     }
 }
 

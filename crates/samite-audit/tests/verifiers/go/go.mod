@@ -1,0 +1,5 @@
+module sumdb-verify
+
+go 1.19
+
+require golang.org/x/mod v0.7.0
