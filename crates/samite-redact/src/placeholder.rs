@@ -1,0 +1,93 @@
+//! What takes the place of a finding: `[secret:github-token:3f9a2c1b:40]`.
+//!
+//! It is made of characters that no encoding around it needs to escape, says what was there, and is never taken for
+//! something to redact again.
+
+use crate::alphabet::{byte, slice};
+use crate::policy::Class;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// A keyed hash of a secret, of which four bytes are shown: the same secret reads the same, and without the key nobody
+/// can try guesses against it. Whoever holds the key decides what it is; this crate has none.
+pub trait Fingerprint {
+    /// The first four bytes of the keyed hash.
+    fn fingerprint(&self, secret: &[u8]) -> [u8; 4];
+}
+
+impl<F: Fn(&[u8]) -> [u8; 4]> Fingerprint for F {
+    fn fingerprint(&self, secret: &[u8]) -> [u8; 4] {
+        self(secret)
+    }
+}
+
+/// Appends a placeholder.
+pub(crate) fn write(out: &mut String, class: Class, kind: &str, fingerprint: [u8; 4], length: usize) {
+    let [a, b, c, d] = fingerprint;
+    // Writing to a string does not fail.
+    let _ = write!(out, "[{}:{kind}:{a:02x}{b:02x}{c:02x}{d:02x}:{length}]", class.name());
+}
+
+/// Where the placeholder that begins at a place ends.
+pub(crate) fn end_at(text: &[u8], at: usize) -> Option<usize> {
+    if byte(text, at) != b'[' {
+        return None;
+    }
+    let class = Class::ALL
+        .iter()
+        .map(|class| class.name().as_bytes())
+        .find(|name| slice(text, at + 1, at + 1 + name.len()) == *name && byte(text, at + 1 + name.len()) == b':')?;
+    let run = |from: usize, most: usize, fits: fn(&u8) -> bool| {
+        slice(text, from, from + most).iter().take_while(|byte| fits(byte)).count()
+    };
+    let kind = at + 1 + class.len() + 1;
+    let kind_length = run(kind, 33, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-');
+    let hash = kind + kind_length + 1;
+    let hash_length = run(hash, 9, |byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
+    let length = hash + hash_length + 1;
+    let digits = run(length, 12, u8::is_ascii_digit);
+    let fits = (1..=32).contains(&kind_length)
+        && byte(text, hash - 1) == b':'
+        && hash_length == 8
+        && byte(text, length - 1) == b':'
+        && (1..=11).contains(&digits)
+        && byte(text, length + digits) == b']';
+    fits.then_some(length + digits + 1)
+}
+
+/// The placeholders of a text, in order.
+pub(crate) fn all(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for at in memchr::memchr_iter(b'[', text) {
+        if let Some(end) = end_at(text, at) {
+            found.push(at..end);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placeholder_is_recognised_and_nothing_else_is() {
+        let mut text = String::new();
+        write(&mut text, Class::Secret, "github-token", [0x3f, 0x9a, 0x2c, 0x1b], 40);
+        assert_eq!(text, "[secret:github-token:3f9a2c1b:40]");
+        assert_eq!(end_at(text.as_bytes(), 0), Some(text.len()));
+        for other in [
+            "[secret:github-token:3f9a2c1b:40",
+            "[secret:github-token:3f9a2c1:40]",
+            "[secret:github-token:3f9a2c1bb:40]",
+            "[secret:github-token:3f9a2c1b:]",
+            "[secret::3f9a2c1b:40]",
+            "[secrets:github-token:3f9a2c1b:40]",
+            "[secret:Github:3f9a2c1b:40]",
+            "[other:github-token:3f9a2c1b:40]",
+        ] {
+            assert_eq!(end_at(other.as_bytes(), 0), None, "{other}");
+        }
+        assert_eq!(all(b"a [pii:email:00112233:9][pattern:x:aabbccdd:1] [x]"), [2..24, 24..46]);
+    }
+}

@@ -1,0 +1,289 @@
+//! Secrets that a caller registered: found exactly, in whatever encoding they stand.
+
+use crate::alphabet::{ANY64, slice};
+use crate::finding::{Hit, Rank};
+use crate::policy::{Class, check_name};
+use aho_corasick::{AhoCorasick, MatchKind};
+use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER, HEXUPPER};
+use samite_model::{Error, Result};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The shortest secret that can be registered, in bytes: shorter ones stand in too many texts by chance.
+pub const SHORTEST: usize = 6;
+/// The longest, in bytes.
+pub const LONGEST: usize = 16 << 10;
+/// The most that a redactor takes.
+pub const MOST: usize = 1024;
+
+/// A secret that a caller registered.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Registered {
+    /// What its placeholders call it: small letters, digits and hyphens, 1 to 32.
+    pub name: String,
+    /// Its bytes.
+    pub secret: Vec<u8>,
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered").field("name", &self.name).field("length", &self.secret.len()).finish()
+    }
+}
+
+/// How a needle is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// Character by character: what is found is all there is.
+    Whole,
+    /// In groups that its neighbours share: the run of base64 around it goes as a whole.
+    Grouped,
+}
+
+/// What finds registered secrets.
+#[derive(Debug)]
+pub(crate) struct Finder {
+    automaton: AhoCorasick,
+    needles: Vec<(usize, bool)>,
+    secrets: Vec<Registered>,
+}
+
+impl Finder {
+    /// None when nothing is registered.
+    pub(crate) fn new(secrets: &[Registered]) -> Result<Option<Self>> {
+        if secrets.is_empty() {
+            return Ok(None);
+        }
+        if secrets.len() > MOST {
+            return Err(Error::invalid(
+                "too_many_secrets",
+                format!("{} secrets are registered; at most {MOST} can be", secrets.len()),
+            ));
+        }
+        let mut needles = Vec::new();
+        let mut texts = Vec::new();
+        for (at, secret) in secrets.iter().enumerate() {
+            check(secret)?;
+            for (text, written) in encodings(&secret.secret) {
+                texts.push(text);
+                needles.push((at, written == Written::Grouped));
+            }
+        }
+        let automaton =
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).map_err(|error| {
+                Error::invalid("too_many_secrets", "the registered secrets are too long together").because(error)
+            })?;
+        Ok(Some(Self { automaton, needles, secrets: secrets.to_vec() }))
+    }
+
+    /// Adds the places of registered secrets, and answers with the secret's own bytes for each.
+    pub(crate) fn find(&self, text: &[u8], found: &mut Vec<(Hit, Vec<u8>)>) {
+        for place in self.automaton.find_iter(text) {
+            let Some((at, grouped)) = self.needles.get(place.pattern().as_usize()) else { continue };
+            let Some(secret) = self.secrets.get(*at) else { continue };
+            let range = if *grouped {
+                ANY64.run_back(text, place.start(), usize::MAX)
+                    ..place.end() + ANY64.run(text, place.end(), usize::MAX - 1)
+            } else {
+                place.start()..place.end()
+            };
+            let hit =
+                Hit { range, class: Class::Secret, kind: Cow::Owned(secret.name.clone()), rank: Rank::Registered };
+            found.push((hit, secret.secret.clone()));
+        }
+    }
+}
+
+/// Refuses what cannot be registered.
+///
+/// # Errors
+/// `invalid`: `bad_redaction_name`, `secret_too_short`, `secret_too_long`.
+pub fn check(secret: &Registered) -> Result<()> {
+    check_name(&secret.name)?;
+    let length = secret.secret.len();
+    let distinct: BTreeSet<u8> = secret.secret.iter().copied().collect();
+    if length < SHORTEST || distinct.len() < 3 {
+        return Err(Error::invalid(
+            "secret_too_short",
+            format!("the secret {} would be found in too many texts by chance", secret.name),
+        )
+        .hint(format!("a registered secret has at least {SHORTEST} bytes, and three different ones")));
+    }
+    if length > LONGEST {
+        return Err(Error::invalid(
+            "secret_too_long",
+            format!("the secret {} has {length} bytes; at most {LONGEST} can be registered", secret.name),
+        ));
+    }
+    Ok(())
+}
+
+/// All the ways in which a secret may be written.
+fn encodings(secret: &[u8]) -> Vec<(Vec<u8>, Written)> {
+    let mut whole: BTreeSet<Vec<u8>> = BTreeSet::new();
+    whole.insert(secret.to_vec());
+    let once = json(secret, false);
+    for escaped in
+        [once.clone(), json(secret, true), json(&once, false), json(&json(&once, false), false), slashes(&once)]
+    {
+        whole.insert(escaped);
+    }
+    for (all, plus) in [(false, false), (false, true), (true, false)] {
+        let encoded = percent(secret, all, plus);
+        whole.insert(lower_percent(&encoded));
+        whole.insert(percent(&encoded, false, false));
+        whole.insert(encoded);
+    }
+    whole.insert(HEXLOWER.encode(secret).into_bytes());
+    whole.insert(HEXUPPER.encode(secret).into_bytes());
+    whole.insert(html(secret));
+    if let Ok(text) = std::str::from_utf8(secret) {
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        whole.insert(wide);
+    }
+    let mut grouped: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for shift in 0..3 {
+        let mut shifted = vec![0; shift];
+        shifted.extend_from_slice(secret);
+        // The characters that hold bits of a neighbour are left out.
+        let first = (shift * 8).div_ceil(6);
+        let last = shifted.len() * 8 / 6;
+        for encoding in [BASE64_NOPAD, BASE64URL_NOPAD] {
+            let text = encoding.encode(&shifted).into_bytes();
+            let inner = slice(&text, first, last);
+            if inner.len() >= 6 {
+                grouped.insert(inner.to_vec());
+            }
+        }
+    }
+    let whole = whole.into_iter().filter(|text| text.len() >= SHORTEST).map(|text| (text, Written::Whole));
+    whole.chain(grouped.into_iter().map(|text| (text, Written::Grouped))).collect()
+}
+
+/// As in a string of JSON; with `ascii`, other characters and what HTML minds as `\u` escapes.
+fn json(secret: &[u8], ascii: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(secret.len() * 2);
+    let unit = |out: &mut Vec<u8>, unit: u16| out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+    for character in String::from_utf8_lossy(secret).chars() {
+        match character {
+            '"' => out.extend_from_slice(b"\\\""),
+            '\\' => out.extend_from_slice(b"\\\\"),
+            '\n' => out.extend_from_slice(b"\\n"),
+            '\r' => out.extend_from_slice(b"\\r"),
+            '\t' => out.extend_from_slice(b"\\t"),
+            _ if u32::from(character) < 0x20
+                || ascii && (!character.is_ascii() || matches!(character, '<' | '>' | '&' | '\'')) =>
+            {
+                let mut units = [0; 2];
+                for one in character.encode_utf16(&mut units) {
+                    unit(&mut out, *one);
+                }
+            }
+            _ => {
+                let mut buffer = [0; 4];
+                out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+            }
+        }
+    }
+    out
+}
+
+fn slashes(text: &[u8]) -> Vec<u8> {
+    text.iter().flat_map(|byte| if *byte == b'/' { vec![b'\\', b'/'] } else { vec![*byte] }).collect()
+}
+
+/// Percent-encoded: what a path may hold stays unless `all` is encoded; a blank is a plus when `plus`.
+fn percent(text: &[u8], all: bool, plus: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() * 3);
+    for byte in text {
+        match byte {
+            b' ' if plus => out.push(b'+'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(*byte),
+            b'/' | b'!' | b'*' | b'\'' | b'(' | b')' if !all => out.push(*byte),
+            _ => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+    out
+}
+
+fn lower_percent(text: &[u8]) -> Vec<u8> {
+    let mut out = text.to_vec();
+    let signs: Vec<usize> = memchr::memchr_iter(b'%', text).collect();
+    for at in signs {
+        for digit in out.get_mut(at + 1..at + 3).unwrap_or_default() {
+            digit.make_ascii_lowercase();
+        }
+    }
+    out
+}
+
+fn html(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'"' => out.extend_from_slice(b"&quot;"),
+            _ => out.push(*byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use data_encoding::BASE64;
+
+    fn found(finder: &Finder, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        finder.find(text.as_bytes(), &mut found);
+        found.into_iter().map(|(hit, _)| text[hit.range].to_owned()).collect()
+    }
+
+    #[test]
+    fn a_registered_secret_is_found_in_every_encoding() {
+        let secret = "p\"a/s s&é<x>1";
+        let finder =
+            Finder::new(&[Registered { name: "db".to_owned(), secret: secret.as_bytes().to_vec() }]).unwrap().unwrap();
+        for text in [
+            secret.to_owned(),
+            serde_json::to_string(secret).unwrap().trim_matches('"').to_owned(),
+            r#"p\"a\/s s&é<x>1"#.to_owned(),
+            r#"p\"a/s s\u0026\u00e9\u003cx\u003e1"#.to_owned(),
+            r#"p\\\"a/s s&é<x>1"#.to_owned(),
+            "p%22a/s%20s%26%C3%A9%3Cx%3E1".to_owned(),
+            "p%22a%2fs%20s%26%c3%a9%3cx%3e1".to_owned(),
+            "p%22a/s+s%26%C3%A9%3Cx%3E1".to_owned(),
+            HEXLOWER.encode(secret.as_bytes()),
+            HEXUPPER.encode(secret.as_bytes()),
+            "p&quot;a/s s&amp;é&lt;x&gt;1".to_owned(),
+        ] {
+            assert_eq!(found(&finder, &format!("x {text} y")), std::slice::from_ref(&text), "{text}");
+        }
+        for before in ["", "a", "ab", "abc"] {
+            let whole = format!("{before}{secret}after");
+            for text in [BASE64.encode(whole.as_bytes()), BASE64URL_NOPAD.encode(whole.as_bytes())] {
+                assert_eq!(found(&finder, &format!("x {text} y")), std::slice::from_ref(&text), "{text}");
+            }
+        }
+        assert!(found(&finder, "p\"a/s s&é<x>2").is_empty());
+    }
+
+    #[test]
+    fn what_chance_would_find_cannot_be_registered() {
+        for (name, secret, code) in [
+            ("a", "short", "secret_too_short"),
+            ("a", "aaaaaaaaaa", "secret_too_short"),
+            ("A", "long enough", "bad_redaction_name"),
+        ] {
+            let registered = Registered { name: name.to_owned(), secret: secret.as_bytes().to_vec() };
+            assert_eq!(check(&registered).unwrap_err().code(), code);
+        }
+        let long = Registered { name: "a".to_owned(), secret: (0..=255).cycle().take(LONGEST + 1).collect() };
+        assert_eq!(check(&long).unwrap_err().code(), "secret_too_long");
+        assert!(!format!("{:?}", Registered { name: "n".to_owned(), secret: b"hunter2x".to_vec() }).contains("hunter"));
+    }
+}

@@ -1,0 +1,371 @@
+//! The pass over a text, and what each place that it stops at is looked at for.
+
+use super::assign::{name_around, value_beside};
+use super::checksum::has_crc;
+use super::formats::FORMATS;
+use super::{block, header, structure, url};
+use crate::alphabet::{ALPHA, WORD, before, begins_word, byte, slice};
+use crate::finding::{Hit, Rank};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// What looks for a token around a place, and says what it is called.
+type Find = fn(&[u8], usize) -> Option<(Range<usize>, &'static str)>;
+
+/// What to look at where the pass stops.
+#[derive(Clone, Copy)]
+enum Look {
+    /// A form of tokens, by its place in the list.
+    Format(usize),
+    /// A word that names secrets.
+    Name,
+    Address,
+    PrivateKey,
+    WebToken,
+    Bearer,
+    Basic,
+    Cookies,
+    UserOption,
+    Structure(Find),
+}
+
+/// Words that name secrets; `name` decides which of them do.
+const NAMES: &[&str] = &[
+    "passw",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "_pass",
+    "dbpass",
+    "pass=",
+    "pass:",
+    "pass\"",
+    "_pw",
+    "pw=",
+    "contrasena",
+    "motdepasse",
+    "secret",
+    "key",
+    "token",
+    "credential",
+    "cred=",
+    "creds",
+    "jwt",
+    "pepper",
+    "auth",
+    "session",
+    "sid=",
+    "_sid",
+    "cookie",
+    "sig=",
+    "_pat",
+    "pat=",
+    "mnemonic",
+];
+
+/// Marks that are looked at for one thing each.
+const MARKS: &[(&str, Look)] = &[
+    ("://", Look::Address),
+    ("-----begin ", Look::PrivateKey),
+    ("eyj", Look::WebToken),
+    ("bearer", Look::Bearer),
+    ("basic ", Look::Basic),
+    ("cookie:", Look::Cookies),
+    ("-u ", Look::UserOption),
+    ("--user ", Look::UserOption),
+    ("--user=", Look::UserOption),
+    (":aa", Look::Structure(structure::telegram)),
+    ("q~", Look::Structure(structure::azure)),
+    ("-us", Look::Structure(structure::mailchimp)),
+    ("_mmk", Look::Structure(structure::maxmind)),
+    (".atlasv1.", Look::Structure(structure::terraform)),
+    ("t3blbkfj", Look::Structure(structure::openai)),
+];
+
+struct Engine {
+    automaton: AhoCorasick,
+    /// What to look at, by pattern.
+    looks: Vec<Vec<Look>>,
+}
+
+/// Everything that is looked for, in one automaton.
+struct Patterns {
+    texts: Vec<String>,
+    looks: Vec<Vec<Look>>,
+}
+
+fn patterns() -> Patterns {
+    let mut patterns = Patterns { texts: Vec::new(), looks: Vec::new() };
+    let mut add = |text: String, look: Look| {
+        if let Some(at) = patterns.texts.iter().position(|other| *other == text) {
+            if let Some(looks) = patterns.looks.get_mut(at) {
+                looks.push(look);
+            }
+        } else {
+            patterns.texts.push(text);
+            patterns.looks.push(vec![look]);
+        }
+    };
+    for (at, format) in FORMATS.iter().enumerate() {
+        add(String::from_utf8_lossy(format.prefix).to_ascii_lowercase(), Look::Format(at));
+    }
+    for name in NAMES {
+        add((*name).to_owned(), Look::Name);
+    }
+    for (mark, look) in MARKS {
+        add((*mark).to_owned(), *look);
+    }
+    patterns
+}
+
+fn build(kind: AhoCorasickKind) -> Option<Engine> {
+    let patterns = patterns();
+    let automaton = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .ascii_case_insensitive(true)
+        .kind(Some(kind))
+        .build(&patterns.texts)
+        .ok()?;
+    Some(Engine { automaton, looks: patterns.looks })
+}
+
+/// A short text is searched sooner than the fast automaton is made.
+const SHORT: usize = 32 << 10;
+
+/// The automaton: the one that is made fast for what is short, the one that is fast for the rest. Both find the same.
+fn engine(length: usize) -> Option<&'static Engine> {
+    static SMALL: OnceLock<Option<Engine>> = OnceLock::new();
+    static LARGE: OnceLock<Option<Engine>> = OnceLock::new();
+    static SEEN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let seen = SEEN.fetch_add(length, std::sync::atomic::Ordering::Relaxed);
+    if seen.saturating_add(length) < SHORT {
+        SMALL.get_or_init(|| build(AhoCorasickKind::ContiguousNFA)).as_ref()
+    } else {
+        LARGE.get_or_init(|| build(AhoCorasickKind::DFA)).as_ref()
+    }
+}
+
+/// Whether a name may be that of a secret; `name` decides.
+pub(crate) fn names_secret(name: &[u8]) -> bool {
+    static AUTOMATON: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let words = || {
+        let words = [
+            "pass",
+            "pwd",
+            "pw",
+            "contrasena",
+            "motdepasse",
+            "secret",
+            "key",
+            "token",
+            "cred",
+            "jwt",
+            "pepper",
+            "auth",
+            "session",
+            "sid",
+            "cookie",
+            "sig",
+            "pat",
+            "mnemonic",
+        ];
+        AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(words).ok()
+    };
+    name.len() <= 80 && AUTOMATON.get_or_init(words).as_ref().is_some_and(|automaton| automaton.is_match(name))
+}
+
+/// How much is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// All of it.
+    All,
+    /// Forms of tokens alone: the text is an id, a time or a digest by its name.
+    Forms,
+}
+
+/// Adds the secrets of a text.
+pub(crate) fn scan(text: &[u8], depth: Depth, hits: &mut Vec<Hit>) {
+    let Some(engine) = engine(text.len()) else { return };
+    let mut scanner = Scanner { text, depth, named: 0, valued: 0, within: 0, hits };
+    for found in engine.automaton.find_overlapping_iter(text) {
+        let place = found.start()..found.end();
+        for look in engine.looks.get(found.pattern().as_usize()).map(Vec::as_slice).unwrap_or_default() {
+            scanner.look(*look, &place);
+        }
+    }
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    depth: Depth,
+    /// Where the last name that was looked at ends: one name may hold several of the words.
+    named: usize,
+    /// Where the last value that was judged ends, and how many names within it were looked at: a value may be a setting
+    /// itself, and a hostile one is nothing but settings.
+    valued: usize,
+    within: usize,
+    hits: &'a mut Vec<Hit>,
+}
+
+impl Scanner<'_> {
+    fn look(&mut self, look: Look, place: &Range<usize>) {
+        let text = self.text;
+        match look {
+            Look::Format(at) => self.format(at, place.start),
+            Look::WebToken => {
+                if byte(text, place.start) == b'e' && byte(text, place.start + 2) == b'J' {
+                    self.add(block::web_token(text, place.start), "jwt", Rank::Form);
+                }
+            }
+            Look::PrivateKey => self.add(block::private_key(text, place.start), "private-key", Rank::Block),
+            Look::Structure(find) => {
+                if let Some((range, kind)) = find(text, place.start) {
+                    self.hits.push(Hit::secret(range, kind, Rank::Form));
+                }
+            }
+            _ if self.depth == Depth::Forms => {}
+            Look::Name => self.name(place),
+            Look::Address => {
+                if let Some((range, kind)) = url::secret(text, place.start) {
+                    self.hits.push(Hit::secret(range, kind, Rank::Address));
+                }
+            }
+            Look::Bearer => self.add(header::bearer(text, place.end), "credential", Rank::Name),
+            Look::Basic => self.add(header::basic(text, place.end - 1), "credential", Rank::Address),
+            Look::Cookies => {
+                for range in header::cookies(text, place.end) {
+                    self.hits.push(Hit::secret(range, "credential", Rank::Name));
+                }
+            }
+            Look::UserOption => {
+                if matches!(before(text, place.start), b' ' | b'\t' | 0 | b'\n' | b'"' | b'\'') {
+                    self.add(url::user_option(text, place.end - 1), "credential", Rank::Name);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, range: Option<Range<usize>>, kind: &'static str, rank: Rank) {
+        if let Some(range) = range {
+            self.hits.push(Hit::secret(range, kind, rank));
+        }
+    }
+
+    fn format(&mut self, at: usize, start: usize) {
+        let Some(format) = FORMATS.get(at) else { return };
+        let end = format.end(self.text, start).or_else(|| self.checked(format.prefix, start));
+        let Some(end) = end else { return };
+        self.hits.push(Hit::secret(start..end, format.kind, Rank::Form));
+        if format.kind == "aws-access-key"
+            && let Some((range, kind)) = structure::aws_secret(self.text, end)
+        {
+            self.hits.push(Hit::secret(range, kind, Rank::Form));
+        }
+    }
+
+    /// The end of a token that does not look like one, yet whose checksum is right.
+    fn checked(&self, prefix: &[u8], start: usize) -> Option<usize> {
+        let end = start + prefix.len() + 36;
+        let token = slice(self.text, start, end);
+        let fits = token.starts_with(prefix) && begins_word(self.text, start) && !WORD.has(byte(self.text, end));
+        (fits && prefix.ends_with(b"_") && has_crc(token)).then_some(end)
+    }
+
+    fn name(&mut self, place: &Range<usize>) {
+        if place.end <= self.named {
+            return;
+        }
+        // Most words are in prose. A name is followed by a sign, a quote or a blank; what is none of these ends it.
+        let name = name_around(self.text, place);
+        self.named = name.end;
+        let next = byte(self.text, name.end);
+        if ALPHA.has(next) || next == 0 || next == b'\n' || next >= 0x80 {
+            return;
+        }
+        let identifier = slice(self.text, name.start, name.end);
+        if identifier.eq_ignore_ascii_case(b"authorization")
+            || identifier.to_ascii_lowercase().ends_with(b"-authorization")
+        {
+            self.authorization(name.end);
+            return;
+        }
+        if name.start >= self.valued {
+            self.within = 0;
+        }
+        self.within += 1;
+        if self.within <= 8
+            && let Some(beside) = value_beside(self.text, &name)
+        {
+            self.valued = self.valued.max(beside.range.end);
+            self.add(beside.is_secret.then_some(beside.range), "credential", Rank::Name);
+        }
+    }
+
+    /// The value of a header, which has a scheme before it mostly.
+    fn authorization(&mut self, at: usize) {
+        let text = self.text;
+        let skip = crate::alphabet::Alphabet::of(b"\"'\\ \t:=,(");
+        let start = at + skip.run(text, at, 12);
+        if start == at {
+            return;
+        }
+        let scheme = start + ALPHA.run(text, start, 12);
+        let word = slice(text, start, scheme).to_ascii_lowercase();
+        if byte(text, scheme) == b' ' {
+            match word.as_slice() {
+                // The first two are marks of their own; the others hold no secret as it is.
+                b"bearer" | b"basic" | b"digest" | b"negotiate" | b"aws" => {}
+                _ => self.add(header::bearer(text, scheme), "credential", Rank::Name),
+            }
+        } else {
+            self.add(header::authorization(text, &(start..start)), "credential", Rank::Name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::checksum::with_crc;
+    use super::*;
+
+    fn find(text: &str) -> Vec<(String, String)> {
+        let mut hits = Vec::new();
+        scan(text.as_bytes(), Depth::All, &mut hits);
+        hits.into_iter().map(|hit| (text[hit.range].to_owned(), hit.kind.to_string())).collect()
+    }
+
+    #[test]
+    fn a_right_checksum_is_enough() {
+        let token = with_crc("ghp_", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+        assert_eq!(find(&token), [(token.clone(), "github-token".to_owned())]);
+        assert_eq!(find("ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), []);
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let token = "kR9wPq2LmXv7TzBn4YcD8sHf";
+        for text in [
+            format!("Authorization: Bearer {token}"),
+            format!("-H 'authorization: token {token}'"),
+            format!("\"Authorization\": \"Bearer {token}\""),
+            format!("Authorization: {token}"),
+            format!("X-Api-Key: {token}"),
+            format!("Proxy-Authorization: Bearer {token}"),
+        ] {
+            let found = find(&text);
+            assert!(found.iter().any(|(secret, _)| secret == token), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn both_automata_find_the_same() {
+        let (small, large) = (build(AhoCorasickKind::ContiguousNFA).unwrap(), build(AhoCorasickKind::DFA).unwrap());
+        let text = "TOKEN=ghp_x password: eyJ postgres://a:b@c sk-ant- AKIA";
+        let places = |engine: &Engine| {
+            engine.automaton.find_overlapping_iter(text).map(|found| (found.pattern(), found.end())).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&small), places(&large));
+        assert!(places(&small).len() > 5);
+    }
+}

@@ -1,0 +1,103 @@
+//! Texts that come in pieces: the deltas of a stream of events (`data: {"delta":{"text":"…"}}`), joined.
+
+use super::{View, json};
+use crate::alphabet::slice;
+use memchr::memmem;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most pieces that are joined.
+const PIECES: usize = 1 << 16;
+
+/// The joined texts of a stream's events, by the place in the event that they stand at. None unless at least two events
+/// have a piece.
+pub(crate) fn joined(text: &[u8]) -> Vec<View> {
+    if memmem::find(text, b"data:").is_none() {
+        return Vec::new();
+    }
+    let mut pieces: BTreeMap<Vec<u8>, Vec<Range<usize>>> = BTreeMap::new();
+    let mut count = 0;
+    let mut start = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let from = start;
+        start += line.len();
+        let Some(rest) = line.strip_prefix(b"data:") else { continue };
+        let body = from + 5..from + 5 + rest.len();
+        for leaf in json::leaves(slice(text, body.start, body.end)).unwrap_or_default() {
+            let key = slice(text, body.start + leaf.key.start, body.start + leaf.key.end);
+            if !is_delta(key) || count >= PIECES {
+                continue;
+            }
+            count += 1;
+            pieces.entry(key.to_vec()).or_default().push(body.start + leaf.range.start..body.start + leaf.range.end);
+        }
+    }
+    pieces.into_values().filter(|pieces| pieces.len() >= 2).map(|pieces| join(text, &pieces)).collect()
+}
+
+fn join(text: &[u8], pieces: &[Range<usize>]) -> View {
+    let mut whole = View::default();
+    for piece in pieces {
+        match json::unescape(text, piece) {
+            None => whole.copy(text, piece.clone()),
+            Some(view) => {
+                for (bytes, place) in view.pieces() {
+                    whole.put_or_copy(text, bytes, place);
+                }
+            }
+        }
+    }
+    whole
+}
+
+fn is_delta(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"text"
+            | b"content"
+            | b"delta"
+            | b"partial_json"
+            | b"arguments"
+            | b"thinking"
+            | b"output"
+            | b"reasoning_content"
+            | b"reasoning"
+            | b"output_text"
+            | b"input_json_delta"
+            | b"chunk"
+            | b"token"
+    )
+}
+
+impl View {
+    fn pieces(&self) -> impl Iterator<Item = (&[u8], Range<usize>)> {
+        self.segments.iter().map(|segment| {
+            (slice(&self.text, segment.at, segment.at + segment.length), segment.from..segment.from + segment.source)
+        })
+    }
+
+    fn put_or_copy(&mut self, source: &[u8], bytes: &[u8], place: Range<usize>) {
+        if bytes.len() == place.len() {
+            self.copy(source, place);
+        } else {
+            self.put(bytes, place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deltas_are_joined_with_the_way_back() {
+        let text = "event: delta\ndata: {\"type\":\"d\",\"delta\":{\"text\":\"ghp_\\nab\"}}\n\ndata: {\"delta\":{\"text\":\"cd\"}}\n\ndata: [DONE]\n";
+        let views = joined(text.as_bytes());
+        assert_eq!(views.len(), 1);
+        assert_eq!(views[0].text, b"ghp_\nabcd");
+        let places: Vec<&str> = views[0].places(&(3..9)).into_iter().map(|place| &text[place]).collect();
+        assert_eq!(places, ["_\\nab", "cd"]);
+        assert_eq!(joined(b"data: {\"text\":\"one\"}\n"), []);
+        assert_eq!(joined(b"no data: here\n"), []);
+    }
+}
