@@ -36,6 +36,8 @@ pub struct Backends {
     pub directory: Option<PathBuf>,
     /// Whether the ledger was opened with a finisher: acts then have their leaves in the audit log.
     pub logged: bool,
+    /// Where the tiles of the audit log may lie; none means that no receipt can be made.
+    pub tiles: Option<PathBuf>,
     /// Where stat caches may lie; none means that every file is read each time.
     pub caches: Option<PathBuf>,
     /// The clock.
@@ -238,6 +240,19 @@ impl Core {
             entry.payload = Some(bytes);
         }
         Ok(entry)
+    }
+
+    /// The payload of an entry with the salt of its commitment, to be shown to whoever is to check it.
+    pub(crate) async fn revealed(&self, journal: JournalId, seq: u64) -> Result<([u8; 32], Vec<u8>)> {
+        let entry = self.whole(self.entry_at(Position { journal, seq }).await?)?;
+        let stored = self.0.ledger.read(samite_ledger::Read::range(journal, seq, seq)).await?;
+        let sealed = stored.into_iter().next().and_then(|stored| stored.payload);
+        match (sealed, entry.payload) {
+            (Some(sealed), Some(payload)) => {
+                Ok((self.0.keys.open_payload(&entry.header, journal, &sealed)?.salt, payload))
+            }
+            _ => Err(Error::not_found("erased", format!("the payload of journal {journal}, seq {seq} was erased"))),
+        }
     }
 
     /// Hashes strings for one subject within one family.

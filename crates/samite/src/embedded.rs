@@ -116,6 +116,7 @@ impl Embedded {
             keys: keys.clone(),
             directory: Some(directory.clone()),
             logged: !ledger.is_read_only(),
+            tiles: Some(home.join("tlog")),
             caches: (!options.read_only).then_some(caches),
             clock,
             random,

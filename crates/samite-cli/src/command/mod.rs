@@ -2,6 +2,7 @@
 
 mod append;
 mod artifact;
+mod audit;
 mod backup;
 mod branch;
 mod checkpoint;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Branch(branch::Branch),
     #[command(subcommand)]
     Artifact(artifact::Artifact),
+    #[command(subcommand)]
+    Audit(audit::Audit),
     Gc(gc::Gc),
     Guarantees(guarantees::Guarantees),
     Status(status::Status),
@@ -102,6 +105,7 @@ impl Command {
             Self::Workspace(command) => command.run(surface).await,
             Self::Branch(command) => command.run(surface).await,
             Self::Artifact(command) => command.run(surface).await,
+            Self::Audit(command) => command.run(surface).await,
             Self::Gc(command) => command.run(surface).await,
             Self::Guarantees(command) => command.run(surface).await,
             Self::Status(command) => command.run(surface).await,

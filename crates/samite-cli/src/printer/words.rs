@@ -67,6 +67,7 @@ pub(crate) fn count(number: u64, one: &str) -> String {
         (_, Some(_)) => format!("{number} {one}es"),
         (_, None) => match one.strip_suffix("ry") {
             Some(stem) => format!("{number} {stem}ries"),
+            None if one == "leaf" => format!("{number} leaves"),
             None => format!("{number} {one}s"),
         },
     }

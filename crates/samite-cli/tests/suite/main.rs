@@ -9,6 +9,7 @@
     reason = "a test fails where it stands, looks at what the command left behind, and says what it skips"
 )]
 
+mod audit;
 mod authority;
 mod bad_input;
 mod cadence;

@@ -1,6 +1,7 @@
 //! docs/json.md is what every command answers with `--json`: each is run, and each field that it has is listed there
 //! with its type, and each one that is listed is seen.
 
+use crate::audit::Witness;
 use crate::documents::{root, rows};
 use crate::help::commands;
 use crate::support::{Place, text};
@@ -256,9 +257,33 @@ fn run_all(page: &Page, place: &Place) {
     run(&["gc", "--dry-run"]);
     run(&["gc", "--yes"]);
     run(&["verify"]);
+    audited(page, place, &id);
     run(&["backup", "copy"]);
     fs::remove_dir_all(place.path().join("second")).unwrap();
     run(&["rewind", &at]);
+}
+
+/// The audit log, what leaves the store of it, and what is found when it is not as it says.
+fn audited(page: &Page, place: &Place, id: &str) {
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    run(&["audit", "log", "--all"]);
+    run(&["audit", "show", "1"]);
+    run(&["audit", "anchor"]);
+    let key = text(&run(&["audit", "key"]), "/keys/0/key");
+    run(&["audit", "export", "exported"]);
+    let witness = Witness::start(2);
+    run(&["audit", "witness", &witness.url, "--key", &witness.key]);
+    run(&["audit", "prove", "1", "--reveal", "--to", "one.tlog-proof"]);
+    run(&["audit", "prove", &format!("{id}@1")]);
+    run(&["audit", "verify-proof", "one.tlog-proof", "--key", &key, "--witness", &witness.key]);
+    run(&["audit", "consistency", "2"]);
+    run(&["audit", "verify"]);
+    run(&["audit", "verify", "--folder", "exported", "--key", &key]);
+    fs::write(place.path().join("exported/checkpoint"), "nothing").unwrap();
+    let verify = ["audit", "verify", "--folder", "exported", "--key", &key];
+    let did = place.json(&verify);
+    assert_eq!(did.status, 8, "{did:?}");
+    page.answered(&verify, &did.out);
 }
 
 /// A close that names what is not durable.
@@ -442,7 +467,7 @@ fn every_command_answers_as_the_page_says() {
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);
-    let groups = ["session", "step", "turn", "workspace", "branch", "artifact", "key", "import"];
+    let groups = ["session", "step", "turn", "workspace", "branch", "artifact", "audit", "key", "import"];
     let all: BTreeSet<String> =
         commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
     let listed: BTreeSet<String> = page.commands.keys().cloned().collect();

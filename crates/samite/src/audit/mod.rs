@@ -2,11 +2,14 @@
 
 mod anchor;
 mod names;
+mod publish;
 mod read;
 mod verify;
 
 pub use names::Named;
+pub use publish::{Continued, Proven, Receipt};
 pub use read::{AuditQuery, AuditedAct, LogInfo};
+pub use samite_audit as tlog;
 pub use verify::{AuditFinding, AuditReport};
 
 use crate::client::Client;

@@ -1,0 +1,94 @@
+//! `samite audit prove`.
+
+use crate::printer::{Answer, Page};
+use crate::reference::Reference;
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite_host::files;
+use samite_model::{Error, Result};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Write a receipt: a file that proves, offline, that an act is in the log
+///
+/// ENTRY is a leaf's index, or a position such as SESSION@SEQ: then the receipt is for the first leaf that covers it, its
+/// own or an anchor after it. The file is a C2SP .tlog-proof; the leaf goes with it. With --reveal also what the act's entry
+/// says: whoever has the file can read it then, and check it against the leaf's commitment.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite audit prove 12 --to act.tlog-proof
+  samite audit prove .@40 --to step.tlog-proof
+  samite audit verify-proof act.tlog-proof --key \"$(cat key)\"")]
+pub(crate) struct Prove {
+    /// A leaf's index, or SESSION@SEQ or SESSION:BRANCH@SEQ
+    entry: String,
+    /// The file to write, which must not exist [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// Show what the entry says, too
+    #[arg(long)]
+    reveal: bool,
+    /// An older log of this store, by its number
+    #[arg(long, value_name = "LOG")]
+    log: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Proven {
+    log: u64,
+    index: u64,
+    act: String,
+    journal: String,
+    seq: u64,
+    path: Option<String>,
+    proof: String,
+}
+
+impl Answer for Proven {
+    fn show(&self, page: &mut Page) {
+        match &self.path {
+            Some(path) => page.line(format!("{path} proves leaf {} ({})", self.index, self.act)),
+            None => page.line(self.proof.trim_end()),
+        }
+    }
+}
+
+impl Prove {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        if let Some(path) = self.to.as_ref().filter(|path| path.exists()) {
+            return Err(Error::conflict("file_exists", format!("{} exists already", path.display()))
+                .hint("name a file that does not exist"));
+        }
+        let client = surface.open(Access::Write)?.client().await?;
+        let audit = client.audit();
+        let (log, index) = if let Ok(index) = self.entry.parse() {
+            (self.log, index)
+        } else {
+            let bad = |what: String| Error::invalid("bad_reference", what);
+            let reference: Reference = self.entry.parse().map_err(bad)?;
+            let at = reference.find_position(&client).await?.position;
+            let (log, index) = audit.covering(at.journal, at.seq).await?;
+            (Some(log), index)
+        };
+        let proven = audit.prove(log, index, self.reveal).await?;
+        let proof = proven.proof.to_string();
+        if let Some(path) = &self.to {
+            files::write_atomic(path, proof.as_bytes(), files::PRIVATE_FILE)?;
+        } else if !surface.printer.is_json() {
+            surface.printer.bytes(proof.as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        surface.printer.answer(&Proven {
+            log: proven.log,
+            index: proven.index,
+            act: proven.leaf.act.to_string(),
+            journal: proven.leaf.journal.to_string(),
+            seq: proven.leaf.seq,
+            path: self.to.as_ref().map(|path| path.display().to_string()),
+            proof,
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
