@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table on the terminal is what this program is for")]
 
 mod bare;
+mod exports;
 mod forks;
 mod hooks;
 mod reading;
@@ -84,6 +85,8 @@ enum Part {
     Rewind,
     /// What a hook of a CLI agent takes at each event; needs the command, built beside this program.
     Hooks,
+    /// Exporting an audit log of 500,000 entries, and verifying the export.
+    Exports,
 }
 
 /// What every part works with.
@@ -139,6 +142,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Workspace => workspace::measure(&bench, &mut table),
             Part::Rewind => rewind::measure(&bench, &mut table),
             Part::Hooks => hooks::measure(&bench, &mut table),
+            Part::Exports => exports::measure(&bench, &mut table),
         };
         match measured {
             Ok(()) => {}

@@ -1,6 +1,7 @@
 //! A log in a plain folder that anybody can copy, serve and verify: `checkpoint` (the signed tree head), `tile/…` and
 //! `tile/entries/…`.
 
+mod descent;
 mod folder;
 mod leftovers;
 mod verify;

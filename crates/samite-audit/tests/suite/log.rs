@@ -130,6 +130,17 @@ pub(crate) fn export_to(folder: &Path, size: u64) -> Result<Exported> {
     export(folder, &signed(size), &key().verifier(), entries, &mut |_| {})
 }
 
+/// A folder with the first 600 entries; whoever changes it changes it back.
+pub(crate) fn small() -> &'static Path {
+    static LOG: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = LOG.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        export_to(folder.path(), 600).unwrap();
+        folder
+    });
+    folder.path()
+}
+
 /// A folder with the first [`LARGE`] entries, exported in two parts; tests that change it change it back.
 pub(crate) fn large() -> &'static Path {
     static LOG: OnceLock<tempfile::TempDir> = OnceLock::new();

@@ -8,5 +8,6 @@ mod exporting;
 mod kills;
 mod log;
 mod others;
+mod proofs;
 mod tampering;
 mod witnesses;

@@ -52,18 +52,26 @@ impl Verifier {
         }
     }
 
+    /// Runs it with these arguments.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<String, String> {
+        match self {
+            Self::Program(_, path) => run(Command::new(path).args(arguments)),
+            Self::Aics(path) => {
+                run(Command::new("python3").args(["-m", "aics_tlog"]).args(arguments).env("PYTHONPATH", path))
+            }
+        }
+    }
+
     /// Verifies a log of this size with its public key; of one that looks at single entries, this one.
     pub(crate) fn verify(&self, folder: &Path, size: u64, index: u64) -> Result<(), String> {
         let key = key().verifier().to_string();
         match self {
-            Self::Program(_, path) => {
-                let said = run(Command::new(path).arg(folder).arg(&key))?;
+            Self::Program(..) => {
+                let said = self.run(&[folder.to_str().unwrap(), &key])?;
                 if said == format!("{size}\n") { Ok(()) } else { Err(said) }
             }
-            Self::Aics(path) => {
-                let aics = |arguments: &[&str]| {
-                    run(Command::new("python3").args(["-m", "aics_tlog"]).args(arguments).env("PYTHONPATH", path))
-                };
+            Self::Aics(_) => {
+                let aics = |arguments: &[&str]| self.run(arguments);
                 let (head, tiles) = (folder.join("checkpoint"), folder.to_str().unwrap());
                 let older = large().join("older");
                 let found = large().join("entry");

@@ -1,8 +1,10 @@
 //! Every way in which somebody may change a log in a folder, and what finds it.
 
-use crate::log::{LARGE, key, large};
+use crate::log::{LARGE, key, large, small};
 use crate::others;
+use proptest::prelude::*;
 use samite_audit::export::{Finding, verify};
+use samite_audit::tile::{TilePath, files};
 use std::fs;
 use std::path::Path;
 
@@ -36,7 +38,7 @@ pub(crate) const TAMPERINGS: [Tampering; 11] = [
         file: "tile/entries/273.p/112",
         change: Some(|bytes| flip(bytes, 50)),
         index: 69_888,
-        finding: ("tile/entries/273.p/112", Some(69_888), "the entry does not have the hash that its tile says"),
+        finding: ("tile/entries/273.p/112", Some(69_888), "the entry was changed"),
     },
     Tampering {
         name: "a bit in a tile of leaves",
@@ -50,14 +52,14 @@ pub(crate) const TAMPERINGS: [Tampering; 11] = [
         file: "tile/1/000",
         change: Some(|bytes| flip(bytes, 4096)),
         index: 32_768,
-        finding: ("tile/1/000", Some(32_768), "has another hash than the tile below it"),
+        finding: ("tile/1/000", Some(32_768), "has another hash than what is below it"),
     },
     Tampering {
         name: "a bit in the topmost tile",
         file: "tile/2/000.p/1",
         change: Some(|bytes| flip(bytes, 16)),
         index: 5,
-        finding: ("tile/2/000.p/1", Some(0), "has another hash than the tile below it"),
+        finding: ("tile/2/000.p/1", Some(0), "has another hash than what is below it"),
     },
     Tampering {
         name: "the size edited",
@@ -142,6 +144,27 @@ fn ours_finds_it_and_names_file_and_index() {
         assert!(what.contains(right_what), "{}: {what}", tampering.name);
     }
     assert!(look().is_right(), "it was all put back");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_flipped_bit_of_any_file_is_found(
+        place in any::<prop::sample::Index>(), byte in any::<prop::sample::Index>(), bit in 0_u8..8,
+    ) {
+        let folder = small();
+        let names: Vec<TilePath> = files(600).collect();
+        let file = folder.join(names.get(place.index(names.len())).unwrap().to_string());
+        let before = fs::read(&file).unwrap();
+        let mut bytes = before.clone();
+        *bytes.get_mut(byte.index(before.len())).unwrap() ^= 1 << bit;
+        fs::write(&file, bytes).unwrap();
+        let found = verify(folder, &key().verifier(), &[], &mut |_, _| Ok(())).unwrap();
+        fs::write(&file, before).unwrap();
+        prop_assert!(!found.is_right(), "{}", file.display());
+        prop_assert_eq!(folder.join(&found.findings[0].file), file);
+    }
 }
 
 /// One test, since it changes a folder that is costly to make: every verifier that is installed sees every change.

@@ -1,5 +1,9 @@
 // Verifies a log in a folder with Go's golang.org/x/mod/sumdb packages note and tlog alone: the signed tree head, every tile, and
-// every entry. Usage: sumdb-verify FOLDER VERIFIER-KEY
+// every entry.
+//
+//	sumdb-verify FOLDER VERIFIER-KEY
+//	sumdb-verify FILE.tlog-proof VERIFIER-KEY ENTRY-FILE
+//	sumdb-verify OLDER-TREE-HEAD VERIFIER-KEY NEWER-TREE-HEAD PROOF-FILE
 package main
 
 import (
@@ -7,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -35,25 +40,99 @@ func (t tiles) path(tile tlog.Tile) string {
 	return filepath.Join(t.folder, strings.Replace(path, "tile/data/", "tile/entries/", 1))
 }
 
-func verify(folder, key string) (int64, error) {
+// open verifies a signed tree head.
+func open(signed []byte, key string) (tlog.Tree, error) {
 	verifier, err := note.NewVerifier(key)
 	if err != nil {
-		return 0, err
-	}
-	signed, err := os.ReadFile(filepath.Join(folder, "checkpoint"))
-	if err != nil {
-		return 0, err
+		return tlog.Tree{}, err
 	}
 	opened, err := note.Open(signed, note.VerifierList(verifier))
 	if err != nil {
-		return 0, err
+		return tlog.Tree{}, err
 	}
 	// The package's own text of a tree head begins with other words than a log's name.
 	lines := strings.SplitN(opened.Text, "\n", 2)
 	if lines[0] != verifier.Name() {
-		return 0, fmt.Errorf("the tree head is that of %q", lines[0])
+		return tlog.Tree{}, fmt.Errorf("the tree head is that of %q", lines[0])
 	}
-	tree, err := tlog.ParseTree([]byte("go.sum database tree\n" + lines[1]))
+	return tlog.ParseTree([]byte("go.sum database tree\n" + lines[1]))
+}
+
+func parseHashes(lines []string) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(lines))
+	for i, line := range lines {
+		hash, err := tlog.ParseHash(line)
+		if err != nil {
+			return nil, err
+		}
+		hashes[i] = hash
+	}
+	return hashes, nil
+}
+
+// verifyProof verifies that a log has an entry.
+func verifyProof(file, key, entryFile string) (int64, error) {
+	bytes, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	entry, err := os.ReadFile(entryFile)
+	if err != nil {
+		return 0, err
+	}
+	proof, signed, found := strings.Cut(string(bytes), "\n\n")
+	lines := strings.Split(proof, "\n")
+	if !found || len(lines) < 2 || lines[0] != "c2sp.org/tlog-proof@v1" {
+		return 0, fmt.Errorf("this is no proof")
+	}
+	lines = lines[1:]
+	if strings.HasPrefix(lines[0], "extra ") {
+		lines = lines[1:]
+	}
+	index, err := strconv.ParseInt(strings.TrimPrefix(lines[0], "index "), 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	hashes, err := parseHashes(lines[1:])
+	if err != nil {
+		return 0, err
+	}
+	tree, err := open([]byte(signed), key)
+	if err != nil {
+		return 0, err
+	}
+	return tree.N, tlog.CheckRecord(hashes, tree.N, tree.Hash, index, tlog.RecordHash(entry))
+}
+
+// verifyContinues verifies that a tree continues an older one.
+func verifyContinues(older, key, newer, proofFile string) (int64, error) {
+	trees := make([]tlog.Tree, 2)
+	for i, file := range []string{older, newer} {
+		signed, err := os.ReadFile(file)
+		if err != nil {
+			return 0, err
+		}
+		if trees[i], err = open(signed, key); err != nil {
+			return 0, err
+		}
+	}
+	proof, err := os.ReadFile(proofFile)
+	if err != nil {
+		return 0, err
+	}
+	hashes, err := parseHashes(strings.Fields(string(proof)))
+	if err != nil {
+		return 0, err
+	}
+	return trees[1].N, tlog.CheckTree(hashes, trees[1].N, trees[1].Hash, trees[0].N, trees[0].Hash)
+}
+
+func verify(folder, key string) (int64, error) {
+	signed, err := os.ReadFile(filepath.Join(folder, "checkpoint"))
+	if err != nil {
+		return 0, err
+	}
+	tree, err := open(signed, key)
 	if err != nil {
 		return 0, err
 	}
@@ -95,11 +174,18 @@ func verify(folder, key string) (int64, error) {
 }
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: sumdb-verify FOLDER VERIFIER-KEY")
-		os.Exit(2)
+	var size int64
+	var err error
+	switch arguments := os.Args[1:]; len(arguments) {
+	case 2:
+		size, err = verify(arguments[0], arguments[1])
+	case 3:
+		size, err = verifyProof(arguments[0], arguments[1], arguments[2])
+	case 4:
+		size, err = verifyContinues(arguments[0], arguments[1], arguments[2], arguments[3])
+	default:
+		err = fmt.Errorf("usage: sumdb-verify FOLDER VERIFIER-KEY [...]")
 	}
-	size, err := verify(os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
