@@ -86,6 +86,17 @@ pub(crate) fn spooled_input(what: &str) -> Result<File> {
     Ok(file)
 }
 
+/// Standard input, to be read piece by piece.
+///
+/// # Errors
+/// `invalid` (`no_input`) when it is a terminal.
+pub(crate) fn reading_input(what: &str) -> Result<io::StdinLock<'static>> {
+    if stdin().is_terminal() {
+        return Err(Error::invalid("no_input", format!("{what} is missing")).hint("pipe it in"));
+    }
+    Ok(stdin().lock())
+}
+
 /// A passphrase: the first line of a file, of `SAMITE_PASSPHRASE`, or of standard input.
 ///
 /// # Errors

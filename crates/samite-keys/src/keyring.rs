@@ -253,6 +253,13 @@ impl Keyring {
         self.pseudonym("writer", id.as_bytes())
     }
 
+    /// The keyed hash of a secret that is shown in its place: the same for all of the tenant, and of no use for guessing
+    /// without its keys.
+    pub fn redaction_mark(&self, secret: &[u8]) -> [u8; 4] {
+        let hash = self.pseudonym("redaction", secret);
+        hash.as_bytes().first_chunk().copied().unwrap_or_default()
+    }
+
     /// The hash that an index row is found by, under the subject's random index key. Domains do not meet.
     ///
     /// # Errors

@@ -132,6 +132,12 @@ pub(crate) fn begins_word(text: &[u8], at: usize) -> bool {
     at >= 4 && byte(text, at - 3) == b'x' && is_escaped(text, at - 3) && hex(at - 2)
 }
 
+/// A place, or the one after it where it is the letter of an escape such as `\n`: what begins there is no part of it.
+pub(crate) fn past_escape(text: &[u8], at: usize) -> usize {
+    let letter = is_escaped(text, at) && matches!(byte(text, at), b'n' | b'r' | b't' | b'b' | b'f' | b'v');
+    at + usize::from(letter)
+}
+
 /// Whether the byte at a place follows a backslash.
 pub(crate) fn is_escaped(text: &[u8], at: usize) -> bool {
     before(text, at) == b'\\'

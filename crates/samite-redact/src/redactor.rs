@@ -162,7 +162,9 @@ impl Redactor {
             let mut found = Vec::new();
             for leaf in leaves {
                 let called = if leaf.called.is_empty() { &leaf.key } else { &leaf.called };
-                self.leaf(text, &leaf.range, slice(text, called.start, called.end), depth, budget, &mut found);
+                // A document that is one string has the name that is around it.
+                let called = if called.is_empty() { name } else { slice(text, called.start, called.end) };
+                self.leaf(text, &leaf.range, called, depth, budget, &mut found);
             }
             return found;
         }

@@ -1,6 +1,6 @@
 //! Secrets that a caller registered: found exactly, in whatever encoding they stand.
 
-use crate::alphabet::{ANY64, slice};
+use crate::alphabet::{ANY64, past_escape, slice};
 use crate::finding::{Hit, Rank};
 use crate::policy::{Class, check_name};
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -83,7 +83,7 @@ impl Finder {
             let Some((at, grouped)) = self.needles.get(place.pattern().as_usize()) else { continue };
             let Some(secret) = self.secrets.get(*at) else { continue };
             let range = if *grouped {
-                ANY64.run_back(text, place.start(), usize::MAX)
+                past_escape(text, ANY64.run_back(text, place.start(), usize::MAX))
                     ..place.end() + ANY64.run(text, place.end(), usize::MAX - 1)
             } else {
                 place.start()..place.end()

@@ -20,6 +20,7 @@ mod log;
 mod merge;
 mod read;
 mod recover;
+mod redact;
 mod rewind;
 mod session;
 mod status;
@@ -71,6 +72,7 @@ pub(crate) enum Command {
     Key(key::Key),
     #[command(subcommand)]
     Import(import::Import),
+    Redact(redact::Redact),
     Init(init::Init),
     Hook(hook::Hook),
     Tour(Tour),
@@ -113,6 +115,7 @@ impl Command {
             Self::Backup(command) => command.run(surface).await,
             Self::Key(command) => command.run(surface),
             Self::Import(command) => command.run(surface).await,
+            Self::Redact(command) => command.run(surface),
             Self::Init(command) => command.run(surface).await,
             Self::Hook(command) => command.run(surface).await,
             Self::Tour(command) => command.run(surface),

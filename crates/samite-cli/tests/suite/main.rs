@@ -32,6 +32,7 @@ mod mount;
 mod other_steps;
 mod places;
 mod readme;
+mod redaction;
 mod refusals;
 mod settings_files;
 mod shapes;

@@ -464,6 +464,8 @@ fn every_command_answers_as_the_page_says() {
     let hooked = text(&page.answered(&["hook", "codex"], &out), "/id");
     page.run(&place, &["session", "transcript", &hooked]);
     page.run(&place, &["fork", &hooked]);
+    let out = place.run_with_input(&["--json", "redact"], b"password=hunter2!x\n").ok();
+    page.answered(&["redact"], &out);
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);

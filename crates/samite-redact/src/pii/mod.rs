@@ -1,6 +1,288 @@
-//! Personal data.
+//! Personal data that has a form: addresses of mail and of the internet, telephone numbers, cards, accounts, and the numbers
+//! that states give to persons. What has check digits must satisfy them.
 
-use crate::finding::Hit;
+mod account;
+mod card;
+mod email;
+mod internet;
+mod letters;
+mod person;
+mod phone;
+
+use crate::alphabet::{ALNUM, DIGIT, before, begins_word, byte, is_escaped, past_escape, slice};
+use crate::finding::{Hit, Rank};
+use crate::policy::Class;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// Adds the personal data of a text; `name` is what the field around it is called.
-pub(crate) fn scan(_text: &[u8], _name: &[u8], _hits: &mut Vec<Hit>) {}
+pub(crate) fn scan(text: &[u8], name: &[u8], hits: &mut Vec<Hit>) {
+    email::scan(text, hits);
+    let mut at = 0;
+    while at < text.len() {
+        if past_escape(text, at) > at {
+            at += 1;
+            continue;
+        }
+        let next = byte(text, at);
+        let begins = begins_word(text, at) && !is_word(before(text, at)) || is_escape(text, at);
+        if begins && (DIGIT.has(next) || matches!(next, b'+' | b'(') && starts_number(text, at)) {
+            let number = Number::at(text, at);
+            at = number.look(name, hits).max(at + 1);
+        } else if begins && next.is_ascii_alphabetic() {
+            at = letters::look(text, at, name, hits);
+        } else if begins && next == b':' && byte(text, at + 1) == b':' {
+            at = internet::version6(text, at, hits).unwrap_or(at + 2);
+        } else if ALNUM.has(next) {
+            at += ALNUM.run(text, at, usize::MAX - 1);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    ALNUM.has(byte) || byte == b'_' || byte >= 0x80
+}
+
+/// Whether the letter before a place belongs to an escape such as `\n`, as in a text that is encoded once more.
+fn is_escape(text: &[u8], at: usize) -> bool {
+    at >= 2 && is_escaped(text, at - 1) && matches!(before(text, at), b'n' | b'r' | b't')
+}
+
+fn starts_number(text: &[u8], at: usize) -> bool {
+    DIGIT.has(byte(text, at + 1)) || byte(text, at + 1) == b'(' && DIGIT.has(byte(text, at + 2))
+}
+
+fn add(hits: &mut Vec<Hit>, range: Range<usize>, kind: &'static str) {
+    hits.push(Hit { range, class: Class::Pii, kind: Cow::Borrowed(kind), rank: Rank::Person });
+}
+
+/// Groups of digits with signs between them.
+pub(crate) struct Number<'a> {
+    text: &'a [u8],
+    start: usize,
+    /// The groups, as ranges of the text.
+    groups: Vec<Range<usize>>,
+}
+
+impl<'a> Number<'a> {
+    /// The number whose first sign or digit is at a place.
+    fn at(text: &'a [u8], start: usize) -> Self {
+        let mut groups = Vec::new();
+        let mut at = start;
+        while groups.len() < 9 {
+            // At most two signs between groups: `+41 (0)22`, `555) 123`.
+            let mut signs = 0;
+            while signs < 3 && matches!(byte(text, at), b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+') {
+                // A second blank, or a plus within, begins something else.
+                if byte(text, at) == b' ' && before(text, at) == b' ' || byte(text, at) == b'+' && at > start {
+                    break;
+                }
+                at += 1;
+                signs += 1;
+            }
+            let digits = DIGIT.run(text, at, 40);
+            if digits == 0 {
+                break;
+            }
+            groups.push(at..at + digits);
+            at += digits;
+        }
+        Self { text, start, groups }
+    }
+
+    /// The end of so many groups.
+    fn end(&self, groups: usize) -> usize {
+        groups.checked_sub(1).and_then(|last| self.groups.get(last)).map_or(self.start, |group| group.end)
+    }
+
+    /// The digits of the first groups.
+    fn digits(&self, groups: usize) -> Vec<u8> {
+        let groups = self.groups.get(..groups).unwrap_or_default();
+        groups
+            .iter()
+            .flat_map(|group| slice(self.text, group.start, group.end).iter().map(|digit| digit - b'0'))
+            .collect()
+    }
+
+    /// The lengths of the first groups.
+    fn lengths(&self, groups: usize) -> Vec<usize> {
+        self.groups.get(..groups).unwrap_or_default().iter().map(ExactSizeIterator::len).collect()
+    }
+
+    /// The sign before a group, from the second one on.
+    fn sign(&self, group: usize) -> u8 {
+        self.groups.get(group).map_or(0, |group| before(self.text, group.start))
+    }
+
+    /// Whether all signs between the first groups are this one.
+    fn joined_by(&self, groups: usize, sign: u8) -> bool {
+        (1..groups).all(|group| {
+            let (Some(last), Some(next)) = (self.groups.get(group - 1), self.groups.get(group)) else { return false };
+            next.start == last.end + 1 && self.sign(group) == sign
+        })
+    }
+
+    /// Whether nothing of a word, or of a longer number, follows the first groups.
+    fn ends(&self, groups: usize) -> bool {
+        let end = self.end(groups);
+        let next = byte(self.text, end);
+        let goes_on = next == b'.' && DIGIT.has(byte(self.text, end + 1)) && self.groups.len() > groups;
+        !is_word(next) && !goes_on
+    }
+
+    /// Looks for all that begins with this number, and answers with where to go on.
+    fn look(&self, name: &[u8], hits: &mut Vec<Hit>) -> usize {
+        if self.groups.is_empty() {
+            return self.start + 1;
+        }
+        if let Some(end) = internet::version6(self.text, self.start, hits) {
+            return end;
+        }
+        let context = Context::new(self.text, self.start, name);
+        let first = self.groups.first().map_or(self.start, |group| group.start);
+        // The longest reading is the right one; a list of numbers is read one by one.
+        for groups in (1..=self.groups.len()).rev() {
+            let end = self.end(groups);
+            let found = if let Some(kind) = internet::version4(self, groups, &context) {
+                Some((first, kind))
+            } else if let Some(kind) = card::look(self, groups) {
+                Some((first, kind))
+            } else if let Some(kind) = person::look(self, groups, &context) {
+                Some((first, kind))
+            } else {
+                phone::look(self, groups, &context).then_some((self.start, "phone"))
+            };
+            if let Some((start, kind)) = found {
+                let end = if kind == "phone" { phone::extension(self.text, end) } else { end };
+                add(hits, start..end, kind);
+                return end;
+            }
+        }
+        // What begins with a letter after the first group is looked at by itself.
+        let end = self.end(1);
+        if let Some(end) = person::with_letter(self.text, first, &context, hits) { end } else { end }
+    }
+}
+
+/// What stands around a number.
+pub(crate) struct Context<'a> {
+    text: &'a [u8],
+    /// What stands before, and the field's name, in small letters.
+    near: Vec<u8>,
+}
+
+impl<'a> Context<'a> {
+    fn new(text: &'a [u8], start: usize, name: &[u8]) -> Self {
+        let mut near = slice(text, start.saturating_sub(48), start).to_ascii_lowercase();
+        if !name.is_empty() {
+            near.push(b'\n');
+            near.extend(slice(name, 0, 64).iter().map(u8::to_ascii_lowercase));
+        }
+        Self { text, near }
+    }
+
+    /// Whether one of these words, in small letters, stands shortly before, or names the field.
+    pub(crate) fn says(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| memchr::memmem::find(&self.near, word.as_bytes()).is_some())
+    }
+
+    /// Whether one of these words comes right after a place.
+    pub(crate) fn goes_on(&self, end: usize, words: &[&str]) -> bool {
+        let after = slice(self.text, end, end + 12).to_ascii_lowercase();
+        let after = after.trim_ascii_start();
+        words.iter().any(|word| {
+            after.starts_with(word.as_bytes())
+                || after.strip_prefix(b"-").is_some_and(|after| after.starts_with(word.as_bytes()))
+        })
+    }
+}
+
+/// Whether six digits are a day of a month of a year, in one of the usual orders.
+pub(crate) fn is_date(year: &[u8], month: &[u8], day: &[u8]) -> bool {
+    let number = |digits: &[u8]| digits.iter().fold(0_u32, |number, digit| number * 10 + u32::from(*digit));
+    !year.is_empty() && (1..=12).contains(&number(month)) && (1..=31).contains(&number(day))
+}
+
+/// The sum of digits, each times its weight.
+pub(crate) fn weighted(digits: &[u8], weights: &[u32]) -> u32 {
+    digits.iter().zip(weights).map(|(digit, weight)| u32::from(*digit) * weight).sum()
+}
+
+/// Whether the last digit is the check digit that Luhn's rule gives.
+pub(crate) fn luhn(digits: &[u8]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(at, digit)| {
+            let doubled = u32::from(*digit) << (at % 2);
+            if doubled > 9 { doubled - 9 } else { doubled }
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+pub(crate) fn found(text: &str) -> Vec<(String, String)> {
+    let mut hits = Vec::new();
+    scan(text.as_bytes(), b"", &mut hits);
+    hits.into_iter().map(|hit| (text[hit.range].to_owned(), hit.kind.into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<String> {
+        found(text).into_iter().map(|one| one.1).collect()
+    }
+
+    #[test]
+    fn what_has_a_form_is_found() {
+        for (text, expected) in [
+            ("mail jane.doe+x@mail.example.org.", "jane.doe+x@mail.example.org"),
+            ("card 4111 1111 1111 1111, please", "4111 1111 1111 1111"),
+            ("pay 378282246310005 now", "378282246310005"),
+            ("IBAN DE89 3704 0044 0532 0130 00.", "DE89 3704 0044 0532 0130 00"),
+            ("to GB82WEST12345698765432 today", "GB82WEST12345698765432"),
+            ("call +1 (212) 555-0123 or", "+1 (212) 555-0123"),
+            ("(212) 555-0123", "(212) 555-0123"),
+            ("tel 020 7946 0958", "020 7946 0958"),
+            ("SSN 536-90-4399", "536-90-4399"),
+            ("NINO AB123456C", "AB123456C"),
+            ("DNI 12345678Z", "12345678Z"),
+            ("PESEL 44051401359", "44051401359"),
+            ("CPF 529.982.247-25", "529.982.247-25"),
+            ("from 203.0.113.7 at", "203.0.113.7"),
+            ("host 2001:db8:85a3::8a2e:370:7334 up", "2001:db8:85a3::8a2e:370:7334"),
+            ("CF RSSMRA85T10A562S", "RSSMRA85T10A562S"),
+        ] {
+            let found = found(text);
+            assert!(found.iter().any(|one| one.0 == expected), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_not() {
+        for text in [
+            "at 2026-02-12T16:02:25.227Z on 12.02.2026",
+            "version 1.2.3.4 and v10.20.30.40",
+            "127.0.0.1:8080 and 0.0.0.0",
+            "4111 1111 1111 1112",
+            "1700000000000 ms, 1700000000000000000 ns",
+            "DE89 3704 0044 0532 0130 01",
+            "std::fs::read and a::b",
+            "git@github.com:owner/repo.git",
+            "icon@2x.png and react@18.2.0",
+            "536-00-4399 or 666-12-1234",
+            "12345678A",
+            "line 120-140, 12:30:45, 3.14159, 100 000",
+            "a1b2c3d4-1234-5678-9012-123456789012",
+            "00:1a:2b:3c:4d:5e",
+        ] {
+            assert_eq!(kinds(text), Vec::<String>::new(), "{text}");
+        }
+    }
+}

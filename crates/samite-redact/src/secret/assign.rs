@@ -2,7 +2,7 @@
 
 use super::judge::{Written, is_secret};
 use super::name::{Strength, classify};
-use crate::alphabet::{ALPHA, Alphabet, BLANK, byte, follows, follows_any_case, is_escaped, slice};
+use crate::alphabet::{ALPHA, Alphabet, BLANK, byte, follows, follows_any_case, past_escape, slice};
 use crate::placeholder;
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ const LONGEST: usize = 80;
 pub(crate) fn name_around(text: &[u8], found: &Range<usize>) -> Range<usize> {
     let mut start = NAME.run_back(text, found.start, LONGEST);
     // In a text that is encoded once more, the letter after a backslash belongs to it: `\nTOKEN=`.
-    if start < found.start && is_escaped(text, start) && matches!(byte(text, start), b'n' | b'r' | b't') {
-        start += 1;
+    if start < found.start {
+        start = past_escape(text, start);
     }
     let end = found.end + NAME.run(text, found.end, LONGEST);
     // What ends a sentence is no part of a name.

@@ -1,7 +1,9 @@
 //! Tokens that are known by how their parts relate rather than by a prefix.
 
 use super::harmless::is_placeholder;
-use crate::alphabet::{ALNUM, Alphabet, DIGIT, HEX, HEX_ANY, STD64, URL64, before, begins_word, byte, slice};
+use crate::alphabet::{
+    ALNUM, Alphabet, DIGIT, HEX, HEX_ANY, STD64, URL64, before, begins_word, byte, past_escape, slice,
+};
 use crate::shape::{Shape, is_hex};
 use data_encoding::BASE64URL_NOPAD;
 use std::ops::Range;
@@ -58,14 +60,14 @@ pub(crate) fn maxmind(text: &[u8], at: usize) -> Found {
 
 /// `….atlasv1.…`, of Terraform, whose `.atlasv1.` begins at a place.
 pub(crate) fn terraform(text: &[u8], at: usize) -> Found {
-    let start = ALNUM.run_back(text, at, 20);
+    let start = past_escape(text, ALNUM.run_back(text, at, 20));
     let body = URL64.run(text, at + 9, 120);
     (at - start >= 10 && body >= 50).then_some((start..at + 9 + body, "terraform-token"))
 }
 
 /// `sk-…T3BlbkFJ…`, of OpenAI, whose middle begins at a place.
 pub(crate) fn openai(text: &[u8], at: usize) -> Found {
-    let start = URL64.run_back(text, at, 200);
+    let start = past_escape(text, URL64.run_back(text, at, 200));
     let end = at + URL64.run(text, at, 200);
     (at - start >= 16 && end - at >= 24).then_some((start..end, "openai-key"))
 }
@@ -121,7 +123,7 @@ const DENYING: &[&[u8]] = &[
 
 /// A token among the characters `a-zA-Z0-9_-` of a long run: `acme_live_…`, one of Discord, one of Twilio.
 pub(crate) fn in_run(text: &[u8], run: &Range<usize>) -> Found {
-    let start = run.start;
+    let start = past_escape(text, run.start);
     let word = start + URL64.run(text, start, 300);
     let length = word - start;
     if length < 20 || !begins_word(text, start) {

@@ -1,7 +1,7 @@
 //! Passwords in the addresses of services: `postgres://user:password@host/database`.
 
 use super::harmless::{is_placeholder, is_reference};
-use crate::alphabet::{ALNUM, Alphabet, before, byte, slice};
+use crate::alphabet::{ALNUM, Alphabet, before, byte, past_escape, slice};
 use crate::shape::Shape;
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const SCHEME: Alphabet = Alphabet::of(b"a-zA-Z0-9+.-");
 /// the service; of a page's the password, or the token that stands for a user.
 pub(crate) fn secret(text: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
     let found = password(text, at)?;
-    let start = SCHEME.run_back(text, at, 24);
+    let start = past_escape(text, SCHEME.run_back(text, at, 24));
     let scheme = slice(text, start, at).to_ascii_lowercase();
     let page = [&b"http"[..], b"https", b"ws", b"wss", b"ftp", b"sftp", b"ssh", b"git"]
         .iter()
@@ -31,7 +31,7 @@ pub(crate) fn secret(text: &[u8], at: usize) -> Option<(Range<usize>, &'static s
 
 /// The password in the address whose `://` begins at a place.
 fn password(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = SCHEME.run_back(text, at, 24);
+    let start = past_escape(text, SCHEME.run_back(text, at, 24));
     if start == at {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Runs of text in base64, hexadecimal or percent-encoding.
 
 use super::View;
-use crate::alphabet::{ANY64, Alphabet, HEX_ANY, byte, slice};
+use crate::alphabet::{ANY64, Alphabet, HEX_ANY, byte, past_escape, slice};
 use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
 use memchr::memchr;
 use std::ops::Range;
@@ -22,6 +22,7 @@ pub(crate) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
             }
             // A run of that length covers the probe if it is to begin before it.
             let start = ANY64.run_back(text, at + LEAST - 1, LEAST - 1).max(at);
+            let start = past_escape(text, start);
             let end = at + LEAST + ANY64.run(text, at + LEAST, usize::MAX - 1);
             if end - start >= LEAST {
                 at = end;
@@ -96,7 +97,7 @@ pub(crate) fn percent(text: &[u8]) -> Vec<View> {
             at = sign + 1;
             continue;
         }
-        let start = IN_URL.run_back(text, sign, 4096).max(at);
+        let start = past_escape(text, IN_URL.run_back(text, sign, 4096).max(at)).min(sign);
         let end = sign + IN_URL.run(text, sign, LONGEST);
         let mut view = View::default();
         let mut from = start;

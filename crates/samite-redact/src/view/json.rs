@@ -30,8 +30,8 @@ pub(crate) fn leaves(text: &[u8]) -> Option<Vec<Leaf>> {
 pub(crate) fn leaves_below(text: &[u8], names: &[String]) -> Option<Vec<Leaf>> {
     let mut parser = Parser { text, names, at: 0, leaves: Vec::new() };
     parser.blank();
-    // A text that is no object and no array says no more as JSON than as it stands.
-    if !matches!(byte(text, parser.at), b'{' | b'[') {
+    // A text that is a number or a word says no more as JSON than as it stands.
+    if !matches!(byte(text, parser.at), b'{' | b'[' | b'"') {
         return None;
     }
     while parser.at < text.len() {
@@ -274,7 +274,7 @@ mod tests {
         for text in [
             "",
             "x",
-            "\"x\"",
+            "\"x\" y",
             "1",
             "{",
             "{]",

@@ -4,6 +4,7 @@
 mod cases;
 mod generator;
 mod lot;
+mod persons;
 mod properties;
 mod score;
 mod shared;

@@ -1,0 +1,87 @@
+//! `samite redact`.
+
+use crate::support::Place;
+use serde_json::Value;
+use std::fs;
+
+const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+/// What is written for a token.
+fn placeholder(text: &str) -> &str {
+    let start = text.find("[secret:").unwrap();
+    let end = start + text[start..].find(']').unwrap() + 1;
+    &text[start..end]
+}
+
+#[test]
+fn a_filter_needs_no_store_and_makes_none() {
+    let place = Place::new();
+    let input = format!("use {TOKEN}\nmail a.b@c.example\n");
+    let first = place.run_with_input(&["redact"], input.as_bytes()).ok();
+    let holder = placeholder(&first).to_owned();
+    assert!(holder.starts_with("[secret:github-token:") && holder.ends_with(":40]"), "{holder}");
+    assert_eq!(first, input.replace(TOKEN, &holder));
+    let second = place.run_with_input(&["redact"], input.as_bytes()).ok();
+    assert_ne!(placeholder(&second), holder, "the key is drawn anew for each run");
+    assert_eq!(place.run(&["session", "list"]).status, 3, "there is no store");
+}
+
+#[test]
+fn with_a_store_the_same_secret_reads_the_same_in_every_run() {
+    let place = Place::new();
+    place.run(&["session", "new"]).ok();
+    let one = place.run_with_input(&["redact"], format!("a {TOKEN}").as_bytes()).ok();
+    let two = place.run_with_input(&["redact"], format!("{{\"b\":\"{TOKEN}\"}}").as_bytes()).ok();
+    assert_eq!(placeholder(&one), placeholder(&two));
+}
+
+#[test]
+fn fields_of_json_lines_are_looked_at_and_the_report_holds_no_secret() {
+    let place = Place::new();
+    let report = place.path().join("found.jsonl");
+    let lines = format!(
+        "{{\"content\":\"{TOKEN}\",\"other\":\"{TOKEN}\",\"n\": 1.0}}\n{{\"other\":\"x\"}}\n{{\"content\":[\"{TOKEN}\"]}}\n"
+    );
+    let arguments = ["redact", "--jsonl", "--field", "content", "--report", report.to_str().unwrap()];
+    let out = place.run_with_input(&arguments, lines.as_bytes()).ok();
+    let holder = placeholder(&out).to_owned();
+    let expected = lines.replace(&format!("\"content\":\"{TOKEN}"), &format!("\"content\":\"{holder}"));
+    assert_eq!(out, expected.replace(&format!("[\"{TOKEN}"), &format!("[\"{holder}")));
+    let found = fs::read_to_string(report).unwrap();
+    assert!(!found.contains(TOKEN), "{found}");
+    let found: Vec<Value> = found.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = found
+        .iter()
+        .map(|one| (one["kind"].as_str().unwrap(), one["line"].as_u64().unwrap(), one["length"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(told, [("github-token", 1, 40), ("github-token", 3, 40)]);
+    assert_eq!(found[0]["fingerprint"], found[1]["fingerprint"]);
+}
+
+#[test]
+fn modes_and_patterns_are_obeyed_and_wrong_ones_refused() {
+    let place = Place::new();
+    let run = |arguments: &[&str]| place.run_with_input(arguments, format!("CUST-123456 {TOKEN}\n").as_bytes());
+    assert_eq!(run(&["redact", "--secrets", "off"]).ok(), format!("CUST-123456 {TOKEN}\n"));
+    assert_eq!(run(&["redact", "--secrets", "report"]).ok(), format!("CUST-123456 {TOKEN}\n"));
+    let own = run(&["redact", "--secrets", "off", "--pattern", "customer=CUST-[0-9]{6}"]).ok();
+    assert!(own.starts_with("[pattern:customer:") && own.ends_with(&format!(":11] {TOKEN}\n")), "{own}");
+    for wrong in [
+        &["redact", "--pattern", "customer=("][..],
+        &["redact", "--pattern", "Customer=x"],
+        &["redact", "--pattern", "x"],
+        &["redact", "--pii", "maybe"],
+        &["redact", "--field", "a"],
+    ] {
+        assert_eq!(run(wrong).status, 2, "{wrong:?}");
+    }
+}
+
+#[test]
+fn progress_is_said_when_it_is_asked_for() {
+    let place = Place::new();
+    let input = format!("{TOKEN}\n");
+    assert_eq!(place.run_with_input(&["redact"], input.as_bytes()).err, "");
+    let told = place.run_with_input(&["redact", "--progress"], input.as_bytes()).err;
+    assert!(told.contains("1 thing found") && told.contains("secret github-token: 1, replaced"), "{told}");
+}
