@@ -30,6 +30,7 @@ mod merging;
 #[path = "../../../samite/tests/suite/mount.rs"]
 mod mount;
 mod other_steps;
+mod outsiders;
 mod places;
 mod readme;
 mod redaction;
