@@ -2,6 +2,7 @@
 
 use crate::audit::LogState;
 use crate::commit::{Commit, JournalKind, NewRow, Receipt};
+use crate::erasure::{Erasure, Run, Tombstones};
 use async_trait::async_trait;
 use samite_model::{FamilyId, JournalId, KeyId, Link, Position, Pseudonym, Result};
 
@@ -103,6 +104,17 @@ pub trait Ledger: Send + Sync + 'static {
 
     /// Marks keys as destroyed: no commit under them succeeds from now on.
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()>;
+
+    /// Turns entries into tombstones, closes journals and marks keys as destroyed, all of it or nothing. Headers, links and
+    /// commitments stay, so that what follows still verifies. Doing it again is no error. When this returns, it is durable;
+    /// what was deleted may still stand in the storage's own log.
+    ///
+    /// # Errors
+    /// `not_found` (`no_journal`) for an unknown journal, and then nothing was changed.
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones>;
+
+    /// All entries of an owner, tombstones too, in the order of their journals.
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>>;
 }
 
 /// Whether a journal takes entries.

@@ -7,6 +7,7 @@
 mod audit;
 mod block_index;
 mod commit;
+mod erasure;
 mod ledger;
 mod memory;
 mod sqlite;
@@ -19,6 +20,7 @@ pub use block_index::{BlockIndex, BlockPlace, BlockRow, Collection, PackRow, Pac
 pub use commit::{
     Append, Commit, Guard, JournalKind, NewBlock, NewEntry, NewJournal, NewPack, NewRow, Receipt, RegisterChange,
 };
+pub use erasure::{Erasure, Run, Tombstones};
 pub use ledger::{
     Direction, Generation, JournalFilter, JournalState, JournalStatus, Lease, LeaseOutcome, LeaseRequest, Ledger, Read,
     Register, Row, RowQuery, StoredEntry,

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod commit;
+mod erase;
 mod lease;
 mod leaves;
 pub(crate) mod refusal;
@@ -12,12 +13,13 @@ mod tamper;
 mod view;
 
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Finisher, Generation, JournalFilter, JournalState, Lease,
-    LeaseOutcome, LeaseRequest, Ledger, LogState, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Erasure, Finisher, Generation, JournalFilter, JournalState,
+    Lease, LeaseOutcome, LeaseRequest, Ledger, LogState, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, Run,
+    StoredEntry, Tombstones,
 };
 use async_trait::async_trait;
 use samite_host::{Sleep, SystemSleep};
-use samite_model::{BlockId, JournalId, KeyId, PinId, Result};
+use samite_model::{BlockId, JournalId, KeyId, PinId, Pseudonym, Result};
 use state::State;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -153,6 +155,14 @@ impl Ledger for MemoryLedger {
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
         self.state().destroyed.extend(keys);
         Ok(())
+    }
+
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
+        self.state().erase(erasure)
+    }
+
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
+        Ok(self.state().owned(owner))
     }
 }
 

@@ -9,6 +9,7 @@ mod blocks_read;
 mod blocks_write;
 mod commit;
 mod connection;
+mod erase;
 mod failure;
 mod guards;
 mod high_water;
@@ -29,8 +30,9 @@ mod work;
 mod writer;
 
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
-    LeaseRequest, Ledger, LogState, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Erasure, Generation, JournalFilter, JournalState, Lease,
+    LeaseOutcome, LeaseRequest, Ledger, LogState, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, Run,
+    StoredEntry, Tombstones,
 };
 use async_trait::async_trait;
 use failure::{Failure, closed, outcome_unknown};
@@ -40,7 +42,7 @@ use queue::Queue;
 use readers::Readers;
 use rusqlite::Connection;
 use samite_host::Sleep;
-use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Result};
+use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Pseudonym, Result};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -228,6 +230,17 @@ impl SqliteLedger {
         answer.await.map_err(|_| closed())?
     }
 
+    /// Writes the database anew, without the gaps in which SQLite may leave what it moved or deleted, and empties its log.
+    /// Takes the time and, for a while, the space of writing all of it. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `unavailable` (`busy`) while another process reads or writes, or when the disk is full; nothing is lost then.
+    pub async fn compact(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Message::Compact(reply))?;
+        answer.await.map_err(|_| closed())?
+    }
+
     /// Closes all handles on the ledger after what is under way; later calls are `unavailable` (`closed`). When this
     /// returns, this process has no file of it open.
     #[expect(clippy::unused_async, reason = "another backend's end may have to wait")]
@@ -277,7 +290,7 @@ impl Ledger for SqliteLedger {
     async fn commit(&self, commit: Commit) -> Result<Receipt> {
         match self.request(Request::Commit(commit)).await? {
             Outcome::Committed(receipt) => Ok(receipt),
-            Outcome::Leased(_) | Outcome::Done => Err(outcome_unknown()),
+            Outcome::Leased(_) | Outcome::Erased(_) | Outcome::Done => Err(outcome_unknown()),
         }
     }
 
@@ -320,7 +333,7 @@ impl Ledger for SqliteLedger {
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
         match self.request(Request::Lease(request)).await? {
             Outcome::Leased(outcome) => Ok(outcome),
-            Outcome::Committed(_) | Outcome::Done => Err(outcome_unknown()),
+            Outcome::Committed(_) | Outcome::Erased(_) | Outcome::Done => Err(outcome_unknown()),
         }
     }
 
@@ -381,6 +394,17 @@ impl Ledger for SqliteLedger {
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
         self.done(Request::DestroyKeys(keys)).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
+        match self.request(Request::Erase(erasure)).await? {
+            Outcome::Erased(taken) => Ok(taken),
+            Outcome::Committed(_) | Outcome::Leased(_) | Outcome::Done => Err(outcome_unknown()),
+        }
+    }
+
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
+        self.shared.readers.read("find entries of an owner", move |database| erase::owned(database, owner)).await
     }
 }
 

@@ -8,7 +8,9 @@ use super::queue::Queue;
 use super::readers::in_transaction;
 use super::wait::Waiting;
 use super::work::{Memo, Work};
-use crate::{BlockPlace, Collection, Commit, Finisher, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt};
+use crate::{
+    BlockPlace, Collection, Commit, Erasure, Finisher, Generation, LeaseOutcome, LeaseRequest, Pin, Receipt, Tombstones,
+};
 use futures_channel::oneshot;
 use rusqlite::Connection;
 use samite_host::kill_point;
@@ -40,6 +42,7 @@ pub(super) enum Request {
     ReplaceViews(Vec<Generation>),
     Delete(JournalId, u64),
     DestroyKeys(Vec<KeyId>),
+    Erase(Erasure),
     Pin(Pin),
     Unpin(PinId),
     Collect(Collection),
@@ -78,6 +81,7 @@ impl Request {
             Self::ReplaceViews(_) => "replace views".to_owned(),
             Self::Delete(journal, _) => format!("delete journal {journal}"),
             Self::DestroyKeys(_) => "destroy keys".to_owned(),
+            Self::Erase(_) => "erase entries".to_owned(),
             Self::Pin(pin) => format!("record pin {}", pin.id),
             Self::Unpin(pin) => format!("end pin {pin}"),
             Self::Collect(_) => "collect blocks".to_owned(),
@@ -89,6 +93,7 @@ impl Request {
 pub(super) enum Outcome {
     Committed(Receipt),
     Leased(LeaseOutcome),
+    Erased(Tombstones),
     Done,
 }
 
@@ -103,6 +108,8 @@ pub(super) enum Message {
     CheckpointDue,
     /// Moves the log into the database and empties it.
     Checkpoint(oneshot::Sender<Result<()>>),
+    /// Writes the database anew and empties the log.
+    Compact(oneshot::Sender<Result<()>>),
     /// Takes what is there for all there was.
     AcceptLoss(oneshot::Sender<Result<Vec<Lost>>>),
 }
@@ -178,6 +185,10 @@ impl Writer {
                 Message::Checkpoint(reply) => {
                     self.serve(jobs);
                     let _ = reply.send(self.checkpoint());
+                }
+                Message::Compact(reply) => {
+                    self.serve(jobs);
+                    let _ = reply.send(self.compact());
                 }
                 Message::AcceptLoss(reply) => {
                     self.serve(jobs);
@@ -367,6 +378,22 @@ impl Writer {
         }
     }
 
+    fn compact(&mut self) -> Result<()> {
+        if !self.lost.is_empty() {
+            return Err(high_water::behind(&self.path, &self.lost));
+        }
+        let database = &self.writing.connection.database;
+        // In a file without a name, since all of it may be more than there is memory.
+        let written = database
+            .execute_batch("PRAGMA temp_store = FILE; VACUUM;")
+            .map_err(|error| explain(error, "write the database anew"));
+        let restored = database.execute_batch("PRAGMA temp_store = MEMORY;");
+        kill_point("ledger.compacted");
+        written?;
+        restored.map_err(|error| explain(error, "write the database anew"))?;
+        self.checkpoint()
+    }
+
     /// Notes in the high-water file what was acknowledged.
     fn mark(&mut self, marks: &[Mark]) -> Result<()> {
         for marks in marks.chunks(MARKS) {
@@ -471,6 +498,7 @@ fn apply(work: &mut Work<'_>, request: &Request) -> std::result::Result<Outcome,
         Request::ReplaceViews(generations) => work.replace_views(generations)?,
         Request::Delete(journal, keep_to) => work.delete(*journal, *keep_to)?,
         Request::DestroyKeys(keys) => work.destroy_keys(keys)?,
+        Request::Erase(erasure) => return work.erase(erasure).map(Outcome::Erased),
         Request::Pin(pin) => work.pin(pin)?,
         Request::Unpin(pin) => work.drop_pin(*pin)?,
         Request::Collect(collection) => work.collect(collection)?,

@@ -2,12 +2,13 @@
 
 use super::Seeded;
 use crate::{
-    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome,
-    LeaseRequest, Ledger, LogState, MemoryLedger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    BlockIndex, BlockPlace, BlockRow, Collection, Commit, Erasure, Generation, JournalFilter, JournalState, Lease,
+    LeaseOutcome, LeaseRequest, Ledger, LogState, MemoryLedger, PackRow, Pin, Read, Receipt, Register, Row, RowQuery,
+    Run, StoredEntry, Tombstones,
 };
 use async_trait::async_trait;
 use samite_host::Sleep;
-use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Result};
+use samite_model::{BlockId, Error, JournalId, KeyId, PinId, Pseudonym, Result};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -299,6 +300,14 @@ impl Ledger for FaultyLedger {
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
         self.call(Access::Write, self.store.truth().destroy_keys(keys)).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
+        self.call(Access::Write, self.store.truth().erase(erasure)).await
+    }
+
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
+        self.call(Access::Read, self.store.truth().owned(owner)).await
     }
 }
 

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use samite_ledger::{
-    Commit, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, LogState, Read,
-    Receipt, Register, Row, RowQuery, StoredEntry,
+    Commit, Erasure, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, LogState,
+    Read, Receipt, Register, Row, RowQuery, Run, StoredEntry, Tombstones,
 };
-use samite_model::{Error, JournalId, KeyId, Result};
+use samite_model::{Error, JournalId, KeyId, Pseudonym, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -92,5 +92,11 @@ impl Ledger for Watched {
     }
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
         self.ledger.destroy_keys(keys).await
+    }
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
+        self.ledger.erase(erasure).await
+    }
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
+        self.ledger.owned(owner).await
     }
 }

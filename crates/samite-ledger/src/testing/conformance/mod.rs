@@ -8,6 +8,7 @@ mod atomicity;
 mod blocks;
 mod collecting;
 mod deletion;
+mod erasing;
 mod fixture;
 mod forks;
 mod guards;
@@ -152,6 +153,14 @@ macro_rules! with_conformance_checks {
                 a_kept_entry_can_be_forked
                 deletion_can_go_on
                 a_deleted_fork_lets_its_parent_go
+            }
+            erasing {
+                an_erased_entry_keeps_its_header_and_link
+                what_it_added_to_the_views_goes
+                only_entries_of_the_owner_go
+                a_closed_journal_takes_nothing_and_fences
+                keys_and_entries_go_together_or_not_at_all
+                entries_of_an_owner_are_found
             }
             blocks {
                 an_inline_block_is_found_without_its_bytes
