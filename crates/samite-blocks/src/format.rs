@@ -30,6 +30,12 @@ pub struct PackIndex {
     pub blocks: Vec<IndexedBlock>,
 }
 
+/// How many bytes a pack's file has that holds so many sealed bytes in so many blocks of so many owners, and nothing else.
+pub const fn pack_size(bytes: u64, blocks: usize, owners: usize) -> u64 {
+    let index = 6 + 16 * owners as u64 + 38 * blocks as u64;
+    (HEADER_SIZE + TRAILER_SIZE) as u64 + bytes + index
+}
+
 pub(crate) fn header(pack: PackId) -> [u8; HEADER_SIZE] {
     let mut bytes = [0; HEADER_SIZE];
     let (magic, id) = bytes.split_at_mut(16);

@@ -13,7 +13,7 @@ pub mod testing;
 mod writer;
 
 pub use file_store::FilePackStore;
-pub use format::{IndexedBlock, PackIndex};
+pub use format::{IndexedBlock, PackIndex, pack_size};
 pub use reader::{EachBlock, PackReader, Place, read_index};
 pub use store::{PackInfo, PackStore, PackUpload};
 pub use writer::{PackWriter, TARGET_SIZE, WrittenPack};

@@ -2,6 +2,7 @@
 
 mod audit;
 mod block;
+mod erasure;
 mod payload;
 mod subject;
 
@@ -226,10 +227,9 @@ impl Keyring {
     /// (`keystores_diverged`) when another store shares this keystore and has keys that this one lacks.
     pub fn destroy_subject(&self, subject: Pseudonym) -> Result<Vec<KeyId>> {
         if subject == self.tenant_pseudonym() {
-            return Err(Error::invalid("tenant_keys", "the tenant's own keys are not those of a subject")
-                .hint("remove the tenant instead"));
+            return Err(tenant_keys());
         }
-        let loaded = self.0.storage.destroy(subject)?;
+        let loaded = self.0.storage.destroy(subject, None)?;
         let destroyed: Vec<KeyId> = loaded.entries(subject).map(|entry| entry.key).collect();
         self.install(loaded);
         if destroyed.is_empty() {
@@ -362,6 +362,10 @@ impl std::fmt::Debug for Keyring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Keyring({})", self.loaded().name)
     }
+}
+
+fn tenant_keys() -> Error {
+    Error::invalid("tenant_keys", "the tenant's own keys are not those of a subject").hint("remove the tenant instead")
 }
 
 fn key_destroyed(message: String) -> Error {

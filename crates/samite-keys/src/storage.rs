@@ -150,12 +150,14 @@ impl Storage {
     ///
     /// Interrupted before the new keystore is stored, nothing has changed; after that, whoever opens the keystore next
     /// destroys the old secret.
-    pub(crate) fn destroy(&self, subject: Pseudonym) -> Result<Loaded> {
+    pub(crate) fn destroy(&self, subject: Pseudonym, only: Option<&[KeyId]>) -> Result<Loaded> {
         self.master.can_destroy()?;
         let mut lock = self.lock()?;
         let local = self.load_locked(&mut lock)?;
         let (mut base, learned) = self.reconcile(local)?;
-        if base.entries(subject).all(|entry| entry.purpose == Purpose::Destroyed) {
+        // Whoever comes back after an erasure has other keys, which finishing that erasure must not take.
+        let is_meant = |entry: &Entry| only.is_none_or(|only| only.contains(&entry.key));
+        if base.entries(subject).all(|entry| entry.purpose == Purpose::Destroyed || !is_meant(entry)) {
             if learned {
                 base.keystore.generation += 1;
                 self.store(&base.keystore, &base.keys)?;

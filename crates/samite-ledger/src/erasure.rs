@@ -1,24 +1,8 @@
 //! Turning entries into tombstones.
 
+pub use samite_model::erasure::Run;
+
 use samite_model::{JournalId, KeyId, Pseudonym};
-
-/// Own entries of one journal, from one seq to another, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Run {
-    /// The journal.
-    pub journal: JournalId,
-    /// The first seq.
-    pub first: u64,
-    /// The last seq.
-    pub last: u64,
-}
-
-impl Run {
-    /// How many entries it spans.
-    pub const fn count(&self) -> u64 {
-        self.last.saturating_sub(self.first).saturating_add(1)
-    }
-}
 
 /// What is to be erased, as one transaction.
 ///

@@ -106,6 +106,16 @@ kinds! {
     ANCHORED = 71, "anchored";
     /// A signed head of the audit log left the store: exported, or cosigned by a witness (tenant's control journal).
     HEAD_PUBLISHED = 85, "head_published";
+    /// An erasure has begun: what it takes (tenant's control journal).
+    ERASURE_STARTED = 72, "erasure_started";
+    /// An erasure is done: the proof of deletion (tenant's control journal).
+    ERASED = 73, "erased";
+    /// A legal hold was set: what is under it is kept (tenant's control journal).
+    HOLD_SET = 74, "hold_set";
+    /// A legal hold was lifted (tenant's control journal).
+    HOLD_LIFTED = 75, "hold_lifted";
+    /// The store was copied: what is erased later is still in that copy (tenant's control journal).
+    BACKED_UP = 86, "backed_up";
 }
 
 impl EntryKind {

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod cadence;
 pub mod closing;
 pub mod envelope;
+pub mod erasure;
 mod error;
 pub mod guarantees;
 pub mod hash;

@@ -28,8 +28,8 @@ mod tree;
 pub use bundle::{Bundler, FileSource, FileStamp, Found, Stored, check_patterns, find_files};
 pub use cache::CacheState;
 pub use collect::{
-    Beginning, CollectOptions, Collected, OnDamage, Preview, Root, begin_collection, check_blocks, collect, preview,
-    reachable,
+    Beginning, CollectOptions, Collected, OnDamage, Preview, Reach, Root, begin_collection, check_blocks, collect,
+    count_reachable, preview, reachable,
 };
 pub use look::{Look, Unsaved, look};
 pub use merged::{StoredTree, store_tree};

@@ -4,7 +4,9 @@ use crate::core::{Author, Core, Draft};
 use crate::views::{self, row};
 use samite_audit::leaf::Actor;
 use samite_keys::Subject;
-use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, RowQuery};
+use samite_ledger::{
+    Append, Commit, Guard, JournalFilter, JournalKind, JournalState, JournalStatus, NewJournal, RowQuery,
+};
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Principal, Pseudonym, Result, SessionId};
 use std::sync::Arc;
 
@@ -37,7 +39,7 @@ impl Client {
 
     /// The tenant's control journal: one, with an id that every process derives alike.
     pub(crate) fn tenant_control(&self) -> JournalId {
-        JournalId(self.core.0.keys.writer("samite tenant control journal").0)
+        self.core.tenant_control()
     }
 
     /// Appends to the tenant's control journal, making it first where it is new.
@@ -104,7 +106,11 @@ impl Client {
             ..JournalFilter::default()
         };
         let found = self.core.0.ledger.journals(filter).await?;
-        found.into_iter().find(|state| self.sees(state)).ok_or_else(|| no_session(&session.to_string()))
+        let is_open = |state: &JournalState| state.status == JournalStatus::Open;
+        found
+            .into_iter()
+            .find(|state| self.sees(state) && is_open(state))
+            .ok_or_else(|| no_session(&session.to_string()))
     }
 
     /// A branch that this principal may see, of this session.
@@ -133,7 +139,8 @@ impl Client {
             ..JournalFilter::default()
         };
         let found = if is_prefix(prefix) { self.core.0.ledger.journals(filter).await? } else { Vec::new() };
-        let mine: Vec<SessionId> = found.iter().filter(|state| self.sees(state)).map(|state| state.family).collect();
+        let mine = found.iter().filter(|state| self.sees(state) && state.status == JournalStatus::Open);
+        let mine: Vec<SessionId> = mine.map(|state| state.family).collect();
         match mine.as_slice() {
             [] => self.session_named(text).await?.ok_or_else(|| no_session(text)),
             [one] => Ok(*one),

@@ -45,6 +45,7 @@ pub struct Embedded {
     first_use: bool,
     read_only: bool,
     master: Arc<dyn Master>,
+    erased: Vec<crate::erasure::ErasureRecord>,
 }
 
 impl Embedded {
@@ -121,7 +122,7 @@ impl Embedded {
             clock,
             random,
         });
-        Ok(Self {
+        let mut embedded = Self {
             store,
             ledger,
             keys,
@@ -130,7 +131,23 @@ impl Embedded {
             first_use,
             read_only: options.read_only,
             master: options.master,
-        })
+            erased: Vec::new(),
+        };
+        // One that has lost entries is only looked at, until a person has accepted that.
+        if !first_use && embedded.ledger.lost().is_empty() {
+            embedded.erased = embedded.settle_erasures()?;
+        }
+        Ok(embedded)
+    }
+
+    /// Whether it is only read.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only || self.ledger.is_read_only()
+    }
+
+    /// The erasures that were finished, or done again, before this was opened.
+    pub fn erased_at_open(&self) -> &[crate::erasure::ErasureRecord] {
+        &self.erased
     }
 
     /// The store.

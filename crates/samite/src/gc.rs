@@ -151,7 +151,7 @@ impl Client {
                     let what = json!({ "blocks": collected.blocks, "bytes": collected.bytes });
                     let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
                     // That it could not be recorded does not hide that it was done.
-                    self.append_to_tenant(draft, Vec::new()).await.map_err(|error| {
+                    self.core.append_as_tenant(self.actor, vec![draft], Vec::new()).await.map_err(|error| {
                         let done = format!("{} blocks ({} bytes)", collected.blocks, collected.bytes);
                         error.context(format!("{done} were collected, and that could not be recorded"))
                     })?;
@@ -181,14 +181,14 @@ impl Client {
         for trees in going.chunks(NAMED) {
             let what = Collecting { trees: trees.to_vec(), artifacts: Vec::new() };
             let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
-            self.append_to_tenant(draft, Vec::new()).await?;
+            self.core.append_as_tenant(self.actor, vec![draft], Vec::new()).await?;
         }
         let expired = roots.expired.iter().map(|expired| expired.artifact);
         let expired: Vec<ArtifactId> = expired.filter(|artifact| !noted.artifacts.contains(artifact)).collect();
         for artifacts in expired.chunks(NAMED) {
             let what = Collecting { trees: Vec::new(), artifacts: artifacts.to_vec() };
             let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
-            self.append_to_tenant(draft, unmoved(roots.decided.iter().copied())).await?;
+            self.core.append_as_tenant(self.actor, vec![draft], unmoved(roots.decided.iter().copied())).await?;
         }
         Ok(!going.is_empty() || !expired.is_empty())
     }
@@ -222,18 +222,25 @@ impl Client {
         }
         let Gone { trees: collected, artifacts: gone } = core.collected().await?;
         self.artifact_roots(&states, &gone, &mut roots).await?;
+        for state in states.iter().filter(|state| state.kind == JournalKind::TenantControl) {
+            self.payloads(state, 0, &mut roots.keep).await?;
+        }
+        let holds = core.holds().await?;
+        let held = |owner, session| crate::erasure::keeps(&holds, owner, session);
         let mut kept: HashSet<Position> = HashSet::new();
         let branches = || states.iter().filter(|state| state.kind == JournalKind::Branch);
         for state in branches() {
-            let retained = state.status == JournalStatus::Open
-                && !lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
+            let is_held = held(state.owner, state.family);
+            let is_over = lifetimes.get(&state.id).is_some_and(|lifetime| lifetime.is_over(now));
+            let retained = state.status == JournalStatus::Open && !is_over || is_held;
             if retained {
                 roots.retained.insert(state.id);
                 let trees = self.trees(state).await?;
                 // What was thinned out may have come to be needed since: somebody forked there.
                 let needed = gone_on_from(&trees);
                 for (position, root) in trees {
-                    if (!thinned.contains(&position) || needed.contains(&position)) && kept.insert(position) {
+                    let stays = is_held || !thinned.contains(&position) || needed.contains(&position);
+                    if stays && kept.insert(position) {
                         roots.keep.push(tree_root(state, root));
                     }
                 }
@@ -268,6 +275,19 @@ impl Client {
         let deleting: HashSet<SessionId> = deleted.map(|state| state.family).collect();
         for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
             if !deleting.contains(&control.family) {
+                continue;
+            }
+            if held(control.owner, control.family) {
+                for deletion in core.deletions(control).await?.into_iter().flatten() {
+                    let root = |block: &BlockId, tree| Root {
+                        label: deletion.branch.short(),
+                        owner: control.owner,
+                        block: *block,
+                        tree,
+                    };
+                    roots.keep.extend(deletion.trees.iter().map(|block| root(block, true)));
+                    roots.keep.extend(deletion.payloads.iter().map(|block| root(block, false)));
+                }
                 continue;
             }
             // One that was cut off before it cut anything takes nothing.
@@ -313,10 +333,12 @@ impl Client {
         gone: &HashSet<ArtifactId>,
         roots: &mut Roots,
     ) -> Result<()> {
+        let holds = self.core.holds().await?;
         for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts) {
             roots.decided.push((state.id, state.head));
             for artifact in self.core.retained(state, self.core.now(), gone).await? {
-                if artifact.is_over || artifact.collected {
+                let is_held = crate::erasure::keeps_owner(&holds, artifact.owner);
+                if (artifact.is_over && !is_held) || artifact.collected {
                     roots.expired.push(artifact);
                 } else {
                     roots.keep.push(artifact.root);
@@ -388,13 +410,13 @@ impl Client {
 }
 
 /// A tree root that a collection recorded before it took it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Collecting {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Collecting {
     #[serde(default)]
-    trees: Vec<BlockId>,
+    pub(crate) trees: Vec<BlockId>,
     /// Artifacts whose bytes went.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    artifacts: Vec<ArtifactId>,
+    pub(crate) artifacts: Vec<ArtifactId>,
 }
 
 /// What collections took, or were about to take: what of it is not there is not missing.
@@ -414,6 +436,16 @@ impl Core {
 
     /// What collections took, or were about to take.
     pub(crate) async fn collected(&self) -> Result<Gone> {
+        self.collected_by(false).await
+    }
+
+    /// What of that is said in the tenant's own name, and so stays.
+    pub(crate) async fn collected_as_tenant(&self) -> Result<Gone> {
+        self.collected_by(true).await
+    }
+
+    async fn collected_by(&self, tenant_alone: bool) -> Result<Gone> {
+        let tenant = self.0.keys.tenant_pseudonym();
         let mut gone = Gone::default();
         let filter = JournalFilter { kind: Some(JournalKind::TenantControl), ..JournalFilter::default() };
         for control in self.0.ledger.journals(filter).await? {
@@ -429,7 +461,7 @@ impl Core {
                 from = last.seq + 1;
                 for stored in &page {
                     let entry = self.open(control.id, stored)?;
-                    if entry.payload.is_some() {
+                    if entry.payload.is_some() && (!tenant_alone || entry.header.owner == tenant) {
                         let collecting: Collecting = entry.json()?;
                         gone.trees.extend(collecting.trees);
                         gone.artifacts.extend(collecting.artifacts);

@@ -3,6 +3,7 @@
 
 mod artifact;
 mod audit;
+mod erasure;
 mod event;
 mod merge;
 
@@ -10,6 +11,7 @@ pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
 pub use audit::{Anchored, AnchoredJournal, HeadPublished};
+pub use erasure::{BackedUp, Counted, Erased, ErasureStarted, HoldLifted, HoldSet, Unreached};
 pub use event::{EVENTS, Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 

@@ -43,7 +43,15 @@ impl Core {
                     erased.insert(stored.seq);
                     continue;
                 }
-                let mut projection = self.project(journal, &entry, &mut steps).await?;
+                let mut projection = match self.project(journal, &entry, &mut steps).await {
+                    Ok(projection) => projection,
+                    // It cannot be read without an entry that was erased.
+                    Err(error) if error.code() == "erased" => {
+                        erased.insert(stored.seq);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
                 if !entry.blocks.is_empty() {
                     projection.rows.push(views::large_payload());
                 }
@@ -139,6 +147,10 @@ impl Core {
             K::BRANCH_CURRENT => views::branch_current(&entry.json()?),
             K::BRANCH_DELETED => views::branch_deleted(&entry.json()?),
             K::BRANCH_LIFETIME => views::branch_lifetime(&entry.json()?),
+            K::ERASURE_STARTED => views::erasure_started(&entry.json()?),
+            K::ERASED => views::erased(&entry.json()?),
+            K::HOLD_SET => views::hold_set(&entry.json()?),
+            K::HOLD_LIFTED => views::hold_lifted(&entry.json()?),
             _ => Projection::default(),
         })
     }

@@ -4,7 +4,9 @@ use crate::client::Client;
 use crate::payload::{ParentSession, SessionCreated, SessionKeyed};
 use crate::settings::check;
 use crate::views::{self, IndexHash, register, row};
-use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewJournal, Register, RowQuery};
+use samite_ledger::{
+    Append, Commit, Guard, JournalFilter, JournalKind, JournalState, JournalStatus, NewJournal, Register, RowQuery,
+};
 use samite_model::settings::Settings;
 use samite_model::{BranchId, EntryKind, Error, FamilyId, JournalId, Position, Result, SessionId, limits};
 use serde_json::Value;
@@ -91,7 +93,12 @@ impl Client {
             let keyed = SessionKeyed { key, session };
             let views = views::session_keyed(&self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0)), &keyed)?;
             let draft = self.core.draft(EntryKind::SESSION_KEYED, &keyed, views)?;
-            let hashes = draft.views.rows.iter().map(|row| row.hash).collect();
+            let hashes: Vec<[u8; 16]> = draft.views.rows.iter().map(|row| row.hash).collect();
+            if self.core.is_erased_key(&hashes).await? {
+                return Err(Error::denied("session_erased", "the session that has this key was erased")
+                    .hint("what is recorded under it from now on would bring it back: use another key"));
+            }
+            commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::ERASED_KEY, hashes: hashes.clone() });
             commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::SESSION_KEY, hashes });
             let entries = vec![self.core.seal(tenant, &self.author(0), draft)?];
             commit.appends.push(Append { journal: tenant, entries });
@@ -169,7 +176,8 @@ impl Client {
         let filter = JournalFilter { kind: Some(JournalKind::SessionControl), ..JournalFilter::default() };
         let mut sessions = Vec::new();
         for control in self.core.0.ledger.journals(filter).await? {
-            if control.owner == self.subject.pseudonym {
+            // One that was erased is none any more.
+            if control.owner == self.subject.pseudonym && control.status == JournalStatus::Open {
                 // One that cannot be read is still shown: an index never hides a session.
                 sessions.push(
                     self.describe(&control).await.map_err(|error| error.context(format!("session {}", control.family))),

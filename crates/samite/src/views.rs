@@ -2,11 +2,12 @@
 //! rebuild.
 
 use crate::payload::{
-    Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, MergeStarted, Merged,
-    SessionCreated, SessionKeyed, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded,
-    TurnEnded, WorkspaceAttached, WorkspaceClosed,
+    Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureStarted,
+    HoldLifted, HoldSet, MergeStarted, Merged, SessionCreated, SessionKeyed, StepEnded, StepSeen, StepSettled,
+    StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
+use samite_model::erasure::Scope;
 use samite_model::step::{Effect, OutcomeKind, State};
 use samite_model::{BlockId, EntryId, EntryKind, Error, JournalId, Link, Position, Pseudonym, Result};
 use serde::Serialize;
@@ -37,8 +38,28 @@ pub(crate) mod row {
     /// A merge: this position has a second parent; hash = its journal, value = journal, seq and root.
     pub(crate) const MERGED: u16 = 9;
     /// Every kind.
-    pub(crate) const ALL: [u16; 11] =
-        [DEDUPE, STEP, TREE, EVIDENCE, PRINCIPAL, SESSION_KEY, BRANCH_KEY, LARGE, ARTIFACT, CLOSED, MERGED];
+    pub(crate) const ALL: [u16; 14] = [
+        DEDUPE,
+        STEP,
+        TREE,
+        EVIDENCE,
+        PRINCIPAL,
+        SESSION_KEY,
+        BRANCH_KEY,
+        LARGE,
+        ARTIFACT,
+        CLOSED,
+        MERGED,
+        ERASURE,
+        ERASED,
+        ERASED_KEY,
+    ];
+    /// An erasure that has begun; hash = its id (tenant's control journal).
+    pub(crate) const ERASURE: u16 = 30;
+    /// An erasure that is done; hash = its id (tenant's control journal).
+    pub(crate) const ERASED: u16 = 31;
+    /// What a caller knew an erased session by: no session is made by it again (tenant's control journal).
+    pub(crate) const ERASED_KEY: u16 = 32;
 }
 
 /// Register kinds. Codes are permanent.
@@ -63,6 +84,13 @@ pub(crate) mod register {
     pub(crate) const WORKSPACE: u16 = 4;
     /// How far a journal was when it was last anchored; hash = its id, value = seq and link (the audit log's own journal).
     pub(crate) const ANCHORED: u16 = 13;
+    /// An erasure that is not done; hash = its id. The register's entry has the rest (tenant's control journal).
+    pub(crate) const ERASING: u16 = 30;
+    /// A person who was erased; hash = their pseudonym, value = the erasure (tenant's control journal).
+    pub(crate) const ERASED_SUBJECT: u16 = 31;
+    /// A legal hold; hash = the person's pseudonym or the session. The register's entry has the rest (tenant's control
+    /// journal).
+    pub(crate) const HOLD: u16 = 32;
 }
 
 /// Hashes callers' strings for one subject.
@@ -461,6 +489,40 @@ impl MergedRow {
         let theirs = Position { journal: JournalId(journal), seq: u64::from_be_bytes(seq) };
         Ok(Self { theirs, root: BlockId(root) })
     }
+}
+
+/// An erasure has begun.
+pub(crate) fn erasure_started(started: &ErasureStarted) -> Projection {
+    let id = *started.erasure.as_bytes();
+    let projection = Projection::default().row(row::ERASURE, id, started.subject.as_bytes().to_vec()).set(
+        register::ERASING,
+        id,
+        Vec::new(),
+    );
+    started
+        .session_keys
+        .iter()
+        .fold(projection, |projection, key| projection.row(row::ERASED_KEY, *key.as_bytes(), id.to_vec()))
+}
+
+/// An erasure is done.
+pub(crate) fn erased(erased: &Erased) -> Projection {
+    let id = *erased.erasure.as_bytes();
+    let projection = Projection::default().row(row::ERASED, id, Vec::new()).clear(register::ERASING, id);
+    match erased.scope {
+        Scope::User => projection.set(register::ERASED_SUBJECT, *erased.subject.as_bytes(), id.to_vec()),
+        _ => projection,
+    }
+}
+
+/// A hold was set.
+pub(crate) fn hold_set(hold: &HoldSet) -> Projection {
+    Projection::default().set(register::HOLD, hold.on.hash(), Vec::new())
+}
+
+/// A hold was lifted.
+pub(crate) fn hold_lifted(hold: &HoldLifted) -> Projection {
+    Projection::default().clear(register::HOLD, hold.on.hash())
 }
 
 /// A payload in blocks.

@@ -9,7 +9,7 @@ mod inventory;
 mod mark;
 mod sweep;
 
-use crate::output::MARK_TIME;
+use crate::output::{MARK_TIME, is_mark};
 use crate::store::Store;
 use futures_lite::future::block_on;
 use inventory::Inventory;
@@ -39,7 +39,7 @@ pub struct Root {
 /// How to collect.
 #[derive(Clone, Debug)]
 pub struct CollectOptions {
-    /// A pack with a larger part of dead bytes than this, in percent, is rewritten.
+    /// A pack with a larger part of dead bytes than this, in percent, is rewritten; with 0, each that has any.
     pub rewrite_percent: u64,
     /// Blocks in the ledger are moved into a pack once they have this many bytes.
     pub fold_bytes: u64,
@@ -73,6 +73,9 @@ pub struct Collected {
     pub litter: u64,
     /// Bytes of files that were removed, less those of new ones.
     pub disk_bytes: i64,
+    /// Whether somebody was writing, so that what nothing reaches may be there still.
+    #[serde(skip)]
+    pub beside_writers: bool,
 }
 
 /// The beginning of a collection: who was writing then. It comes before the roots are read.
@@ -147,6 +150,39 @@ pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Preview> {
     Ok(Preview { by_root, rest: rest + litter })
 }
 
+/// How many blocks some roots reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Those that no other root reaches.
+    pub only: u64,
+    /// Those that others reach as well.
+    pub shared: u64,
+    /// How many bytes the former have, sealed.
+    pub bytes: u64,
+}
+
+/// How many blocks the roots that go reach, apart from those that stay.
+///
+/// # Errors
+/// As [`preview`].
+pub fn count_reachable(store: &Store, staying: &[Root], going: &[Root]) -> Result<Reach> {
+    let inventory = Inventory::load(store)?;
+    let mut stay = Marker::new(store, &inventory);
+    stay.roots(staying)?;
+    let mut go = Marker::new(store, &inventory);
+    go.roots(going)?;
+    let mut reach = Reach::default();
+    for block in &go.live {
+        if stay.live.contains(block) {
+            reach.shared += 1;
+        } else {
+            reach.only += 1;
+            reach.bytes += inventory.blocks.get(block).map_or(0, |known| known.size);
+        }
+    }
+    Ok(reach)
+}
+
 /// The files that no row and no pin names: their writers died before they committed.
 fn litter<'a>(files: &'a [PackInfo], inventory: &Inventory, pins: &[Pin]) -> Vec<&'a PackInfo> {
     let known: HashSet<PackId> =
@@ -168,8 +204,9 @@ pub fn collect(
     seen_heads: Vec<(JournalId, Link)>,
     options: &CollectOptions,
 ) -> Result<Collected> {
-    let mut collected = Collected::default();
     let pins = &beginning.pins;
+    let writing = pins.iter().any(|pin| !is_mark(store, pin));
+    let mut collected = Collected { beside_writers: writing, ..Collected::default() };
     let mut seen_pins: Vec<PinId> = pins.iter().map(|pin| pin.id).collect();
     let inventory = Inventory::load(store)?;
     let mut marker = Marker::new(store, &inventory);

@@ -65,7 +65,8 @@ pub(super) fn sweep(
         if blocks.is_empty() {
             dying.push(pack);
             collected.packs_dropped += 1;
-        } else if size.saturating_sub(bytes) * 100 > size * options.rewrite_percent.max(1) {
+        } else if is_to_be_rewritten(size, bytes, blocks.len(), owners_of(&blocks, inventory), options.rewrite_percent)
+        {
             rewrite.push((pack, blocks));
         }
     }
@@ -81,6 +82,20 @@ pub(super) fn sweep(
     let collection =
         Collection { dying, forget_blocks, moved: copies.moved, packs: copies.packs, ..Collection::default() };
     Ok((collection, own_pin))
+}
+
+/// How many owners some blocks have.
+fn owners_of(blocks: &[BlockId], inventory: &Inventory) -> usize {
+    let owners = blocks.iter().filter_map(|block| inventory.blocks.get(block).map(|known| known.owner));
+    owners.collect::<HashSet<Pseudonym>>().len()
+}
+
+/// Whether too much of a pack is dead; with 0 percent, whether anything of it is, blocks that were forgotten before too.
+fn is_to_be_rewritten(size: u64, bytes: u64, blocks: usize, owners: usize, percent: u64) -> bool {
+    if percent > 0 {
+        return size.saturating_sub(bytes) * 100 > size * percent;
+    }
+    samite_blocks::pack_size(bytes, blocks, owners) != size
 }
 
 struct Copier<'a> {

@@ -53,6 +53,7 @@ impl Client {
     /// `not_found` for an unknown one.
     pub async fn delete_branch(&self, session: SessionId, branch: BranchId) -> Result<BranchDeleted> {
         let control = self.control(session).await?;
+        self.refuse_if_held_back(session).await?;
         if self.current_of(&control).await? != branch {
             self.refuse_if_held(branch, &WriterOptions::default()).await?;
         }

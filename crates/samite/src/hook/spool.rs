@@ -75,6 +75,12 @@ impl Unrecorded {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// What the session that it belongs to is found by; none when it names none.
+    pub(crate) fn session_key(&self) -> Option<String> {
+        let harness = Harness::from_name(&self.harness)?;
+        Some(super::sessions::session_key(harness, self.session.as_deref()?, self.agent.as_deref()))
+    }
+
     /// The event, as far as it is known.
     pub(super) fn event(&self) -> Result<HookEvent> {
         let missing = || Error::invalid("bad_hook_input", "an event that was not recorded names no session");
@@ -165,6 +171,33 @@ impl Spool {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         Err(Error::unavailable("file_locked", format!("another process keeps the lock on {}", self.path.display())))
+    }
+
+    /// Forgets the events that `is_meant` says, and writes over what stood there. How many there were is the answer.
+    ///
+    /// # Errors
+    /// As [`Spool::add`]; those of `is_meant`, and then nothing is forgotten.
+    pub(crate) fn forget(&self, is_meant: impl Fn(&Unrecorded) -> Result<bool>) -> Result<u64> {
+        let mut lock = self.lock()?;
+        let text = String::from_utf8_lossy(&lock.contents()?).into_owned();
+        let (mut kept, mut gone) = (String::new(), 0);
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            let goes = match serde_json::from_str::<Unrecorded>(line) {
+                Ok(missed) => is_meant(&missed)?,
+                Err(_) => false,
+            };
+            if goes {
+                gone += 1;
+            } else {
+                kept.extend([line, "\n"]);
+            }
+        }
+        if gone > 0 {
+            let mut over = padded(kept.as_bytes());
+            over.resize(over.len().max(text.len()), b'\n');
+            lock.set_contents(&over)?;
+        }
+        Ok(gone)
     }
 
     /// Hands out what is there, one after the other, and forgets what `record` says that it recorded. A line that is none is

@@ -1,15 +1,17 @@
 //! Verifying a store: its chains, its payloads against their commitments, its views against its entries.
 
+mod erased;
 mod trees;
 
 use crate::core::{Core, Store};
 use crate::payload::BranchDeleted;
+use erased::Erasures;
 use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
 use samite_ledger::verify::{Finding, Options, Progress, What, list, verify};
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, PackState, StoredEntry};
 use samite_model::hash::CommitmentHasher;
-use samite_model::{Error, ErrorKind, Header, JournalId, Observer, Result, SessionId};
+use samite_model::{Error, ErrorKind, Header, JournalId, KeyId, Observer, Position, Result, SessionId};
 use samite_workspace::read_payload;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -45,8 +47,14 @@ impl Store {
         let silent = Observer::default();
         let observer = observer.unwrap_or(&silent);
         let core = &self.core;
-        let mut check =
-            |state: &JournalState, header: &Header, entry: &StoredEntry| core.check_payload(state, header, entry);
+        // Payloads that are not there: by which erasure they went is looked up when all were seen.
+        let mut gone: Vec<(Position, KeyId)> = Vec::new();
+        let mut check = |state: &JournalState, header: &Header, entry: &StoredEntry| {
+            if entry.payload.is_none() {
+                gone.push((Position { journal: state.id, seq: entry.seq }, header.key));
+            }
+            core.check_payload(state, header, entry)
+        };
         let mut tell = |now: Progress| observer.tell("verifying entries", now.entries, Some(now.of_entries));
         let options = Options { payloads: Some(&mut check), progress: Some(&mut tell), ..Options::default() };
         let report = verify(core.0.ledger.as_ref(), options).await?;
@@ -57,6 +65,9 @@ impl Store {
             unreadable: report.unreadable,
             ..Verified::default()
         };
+        let erasures = Erasures::load(core, &mut verified.unreadable).await?;
+        let missing = gone.into_iter().filter(|(at, key)| !erasures.took(*at, *key));
+        verified.findings.extend(missing.map(|(at, _)| erased::finding(at)));
         for state in core.listed().await? {
             if verified.findings.iter().any(|finding| finding.journal == state.id) {
                 // Its entries cannot be trusted to make views of.
@@ -79,7 +90,7 @@ impl Store {
             }
         }
         let unreadable = &mut verified.unreadable;
-        let cuts = core.check_cuts(&verified.findings, unreadable).await?;
+        let cuts = core.check_cuts(&verified.findings, &erasures, unreadable).await?;
         verified.findings.extend(cuts);
         let trees = core.check_trees(&verified.findings, unreadable, observer).await?;
         verified.findings.extend(trees);
@@ -109,13 +120,20 @@ fn unless_damaged<T>(unreadable: &mut Vec<String>, what: &str, read: Result<T>) 
 impl Core {
     /// Compares where the journals of deleted branches end with what their sessions say of it: a cut that no deletion
     /// recorded is somebody else's.
-    async fn check_cuts(&self, damaged: &[Finding], unreadable: &mut Vec<String>) -> Result<Vec<Finding>> {
+    async fn check_cuts(
+        &self,
+        damaged: &[Finding],
+        erasures: &Erasures,
+        unreadable: &mut Vec<String>,
+    ) -> Result<Vec<Finding>> {
         // A deletion is recorded before it cuts: so the states are read first.
         let states = self.listed().await?;
         let mut said: HashMap<SessionId, Vec<Option<BranchDeleted>>> = HashMap::new();
         let mut findings = Vec::new();
-        let cut =
-            states.iter().filter(|state| state.kind == JournalKind::Branch && state.status == JournalStatus::Deleted);
+        let is_cut = |state: &&JournalState| {
+            state.kind == JournalKind::Branch && state.status == JournalStatus::Deleted && !erasures.closed(state.id)
+        };
+        let cut = states.iter().filter(is_cut);
         for state in cut {
             let Some(control) = states
                 .iter()

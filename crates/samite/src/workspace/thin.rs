@@ -104,6 +104,7 @@ impl Client {
     /// # Errors
     /// As [`Client::plan_thinning`]; `conflict` (`session_contended`) when the session keeps changing.
     pub async fn thin(&self, session: SessionId, rule: &Rule, agreed: &ThinningPlan) -> Result<ThinningPlan> {
+        self.refuse_if_held_back(session).await?;
         let agreed = agreed.positions();
         let mut unknown: Option<ThinningPlan> = None;
         for _ in 0..ROUNDS {

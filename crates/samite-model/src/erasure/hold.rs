@@ -1,0 +1,69 @@
+//! Legal holds: what is under one is kept, whoever asks for its erasure.
+
+use super::Scope;
+use crate::{Pseudonym, SessionId};
+use serde::{Deserialize, Serialize};
+
+/// What is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "on", rename_all = "snake_case")]
+pub enum HoldOn {
+    /// All data of a person.
+    User {
+        /// The person.
+        subject: Pseudonym,
+    },
+    /// A session.
+    Session {
+        /// The session.
+        session: SessionId,
+        /// Whose it is.
+        subject: Pseudonym,
+    },
+}
+
+impl HoldOn {
+    /// What the hold's register is found by.
+    pub const fn hash(&self) -> [u8; 16] {
+        match self {
+            Self::User { subject } => subject.0,
+            Self::Session { session, .. } => session.0,
+        }
+    }
+
+    /// The name in tables and JSON.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::User { .. } => "user",
+            Self::Session { .. } => "session",
+        }
+    }
+}
+
+/// A hold that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// What is held.
+    pub on: HoldOn,
+    /// Why.
+    pub reason: String,
+    /// Since when, in nanoseconds since 1970.
+    pub since: i64,
+}
+
+/// The first hold that stands against an erasure: one on the person, one on the session that is meant, or, where all data
+/// of a person is meant, one on any session of theirs. `session` is the one that an artifact was made in.
+pub fn held<'a>(holds: &'a [Hold], scope: &Scope, subject: Pseudonym, session: Option<SessionId>) -> Option<&'a Hold> {
+    let of = match scope {
+        Scope::User => None,
+        Scope::Session { session } | Scope::Entries { session, .. } => Some(*session),
+        Scope::Artifact { .. } => session,
+    };
+    holds.iter().find(|hold| match hold.on {
+        HoldOn::User { subject: held } => held == subject,
+        HoldOn::Session { session, subject: whose } => match scope {
+            Scope::User => whose == subject,
+            _ => of == Some(session),
+        },
+    })
+}

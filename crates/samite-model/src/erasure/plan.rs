@@ -1,0 +1,310 @@
+//! The traversal.
+
+use super::{Run, Scope};
+use crate::{ArtifactId, FamilyId, JournalId, Position, Pseudonym, SessionId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashSet};
+
+/// What a journal is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A session's branch.
+    Branch,
+    /// A session's control journal.
+    Control,
+    /// The tenant's control journal.
+    Tenant,
+    /// A workspace's journal, which several sessions may share.
+    Workspace,
+    /// A memory namespace.
+    Memory,
+    /// The audit log.
+    Audit,
+    /// An owner's artifacts.
+    Artifacts,
+}
+
+impl Role {
+    /// Whether an erased person who comes back gets another one: else the journal goes on, with tombstones in it.
+    const fn is_closed(self) -> bool {
+        matches!(self, Self::Branch | Self::Control | Self::Memory)
+    }
+}
+
+/// A journal as known.
+#[derive(Clone, Debug)]
+pub struct JournalFacts {
+    /// Its id.
+    pub id: JournalId,
+    /// Its family.
+    pub family: FamilyId,
+    /// What it is for.
+    pub role: Role,
+    /// Whose it is.
+    pub owner: Pseudonym,
+    /// Where it was forked.
+    pub parent: Option<Position>,
+    /// The last seq.
+    pub head: u64,
+    /// The runs of the subject's entries in it.
+    pub runs: Vec<Run>,
+}
+
+impl JournalFacts {
+    fn whole(&self) -> Option<Run> {
+        let first = self.parent.map_or(0, |parent| parent.seq).saturating_add(1);
+        (first <= self.head).then_some(Run { journal: self.id, first, last: self.head })
+    }
+}
+
+/// A session as known.
+#[derive(Clone, Debug)]
+pub struct SessionFacts {
+    /// The session.
+    pub session: SessionId,
+    /// Whose it is.
+    pub owner: Pseudonym,
+    /// The session that it works for.
+    pub parent: Option<SessionId>,
+    /// The entries elsewhere that name it: its key.
+    pub named: Vec<Position>,
+}
+
+/// An artifact as known.
+#[derive(Clone, Debug)]
+pub struct ArtifactFacts {
+    /// The artifact.
+    pub artifact: ArtifactId,
+    /// Whose it is.
+    pub owner: Pseudonym,
+    /// Its record, what was decided about it, and the entries of branches that say that it was published.
+    pub entries: Vec<Position>,
+    /// The session that it was made in.
+    pub session: SessionId,
+    /// The artifacts that it was made of.
+    pub inputs: Vec<ArtifactId>,
+}
+
+/// A merge as known.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeFacts {
+    /// The entry of the branch that the other was merged into.
+    pub at: Position,
+    /// What was merged.
+    pub theirs: Position,
+}
+
+/// An entry that cannot be read without others, or says what they said.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The entry.
+    pub at: Position,
+    /// What it refers to.
+    pub to: Run,
+}
+
+/// All that the traversal looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Journals, in the order of their making.
+    pub journals: Vec<JournalFacts>,
+    /// Sessions.
+    pub sessions: Vec<SessionFacts>,
+    /// Artifacts.
+    pub artifacts: Vec<ArtifactFacts>,
+    /// Merges.
+    pub merges: Vec<MergeFacts>,
+    /// The ends of steps, the long outputs of commands and the compactions of the session that entries are erased of.
+    pub references: Vec<Reference>,
+    /// The segments of the branch by which entries were named, which those lie in.
+    pub named: Vec<Run>,
+}
+
+/// What a thing is that was made of what is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DerivedKind {
+    /// A branch that inherits from it.
+    Fork,
+    /// A branch that its files were merged into.
+    Merge,
+    /// Something that was published.
+    Artifact,
+    /// A session that works for it.
+    Session,
+}
+
+impl DerivedKind {
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fork => "fork",
+            Self::Merge => "merge",
+            Self::Artifact => "artifact",
+            Self::Session => "session",
+        }
+    }
+}
+
+/// Why it counts as made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// It was forked off.
+    Forked,
+    /// Files were merged.
+    Merged,
+    /// It was made in the session.
+    MadeThere,
+    /// It was made of an artifact.
+    MadeOf,
+    /// It was started for the session.
+    WorksFor,
+}
+
+/// A thing that stays, and that was made of what is erased: somebody has to decide about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Derived {
+    /// What it is.
+    pub kind: DerivedKind,
+    /// Its id: of the branch, artifact or session.
+    pub id: FamilyId,
+    /// Whose it is.
+    pub owner: Pseudonym,
+    /// Why.
+    pub because: Because,
+}
+
+/// What an erasure takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The entries that become tombstones, by journal.
+    pub runs: Vec<Run>,
+    /// The journals that take no entries from then on.
+    pub close: Vec<JournalId>,
+    /// The artifacts that go.
+    pub artifacts: Vec<ArtifactId>,
+    /// The sessions that go.
+    pub sessions: Vec<SessionId>,
+    /// What stays and was made of it.
+    pub derived: Vec<Derived>,
+}
+
+/// What the erasure of a scope of a subject's data takes, and what was made of it.
+pub fn plan(scope: &Scope, subject: Pseudonym, facts: &Facts) -> Plan {
+    let mut plan = match scope {
+        Scope::User => user(subject, facts),
+        Scope::Session { session } => of_session(*session, facts),
+        Scope::Artifact { artifact } => of_artifact(*artifact, facts),
+        Scope::Entries { from, to, .. } => entries(*from, *to, facts),
+    };
+    plan.runs = joined(plan.runs);
+    plan.derived = derived(&plan, facts);
+    plan
+}
+
+fn user(subject: Pseudonym, facts: &Facts) -> Plan {
+    let of_subject = |journal: &&JournalFacts| journal.owner == subject && journal.role.is_closed();
+    Plan {
+        runs: facts.journals.iter().flat_map(|journal| journal.runs.iter().copied()).collect(),
+        close: facts.journals.iter().filter(of_subject).map(|journal| journal.id).collect(),
+        artifacts: facts.artifacts.iter().filter(|one| one.owner == subject).map(|one| one.artifact).collect(),
+        sessions: facts.sessions.iter().filter(|one| one.owner == subject).map(|one| one.session).collect(),
+        derived: Vec::new(),
+    }
+}
+
+fn of_session(session: SessionId, facts: &Facts) -> Plan {
+    let of_it = || facts.journals.iter().filter(|journal| journal.family == session && journal.role.is_closed());
+    let named = facts.sessions.iter().filter(|one| one.session == session).flat_map(|one| &one.named);
+    Plan {
+        runs: of_it().filter_map(JournalFacts::whole).chain(named.map(|at| one(*at))).collect(),
+        close: of_it().map(|journal| journal.id).collect(),
+        sessions: vec![session],
+        ..Plan::default()
+    }
+}
+
+fn of_artifact(artifact: ArtifactId, facts: &Facts) -> Plan {
+    let of_it = facts.artifacts.iter().filter(|one| one.artifact == artifact).flat_map(|one| &one.entries);
+    Plan { runs: of_it.map(|at| one(*at)).collect(), artifacts: vec![artifact], ..Plan::default() }
+}
+
+/// Entries, with those that cannot be read without them, or say what they said.
+fn entries(from: u64, to: u64, facts: &Facts) -> Plan {
+    let within = |run: &Run| {
+        let (first, last) = (run.first.max(from), run.last.min(to));
+        (first <= last).then_some(Run { first, last, ..*run })
+    };
+    let mut runs: Vec<Run> = facts.named.iter().filter_map(within).collect();
+    loop {
+        let meets = |what: &Run| runs.iter().any(|run| run.meets(what));
+        let more: Vec<Run> = facts
+            .references
+            .iter()
+            .filter(|reference| meets(&reference.to) && !meets(&one(reference.at)))
+            .map(|reference| one(reference.at))
+            .collect();
+        if more.is_empty() {
+            return Plan { runs, ..Plan::default() };
+        }
+        runs.extend(more);
+    }
+}
+
+fn one(at: Position) -> Run {
+    Run { journal: at.journal, first: at.seq, last: at.seq }
+}
+
+/// The same entries in as few runs as can be, each once.
+fn joined(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_unstable();
+    let mut joined: Vec<Run> = Vec::with_capacity(runs.len());
+    for run in runs {
+        match joined.last_mut() {
+            Some(last) if last.journal == run.journal && run.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(run.last);
+            }
+            _ => joined.push(run),
+        }
+    }
+    joined
+}
+
+fn derived(plan: &Plan, facts: &Facts) -> Vec<Derived> {
+    let runs: HashSet<JournalId> = plan.runs.iter().map(|run| run.journal).collect();
+    let closed: HashSet<JournalId> = plan.close.iter().copied().collect();
+    let erased = |at: Position| plan.runs.iter().any(|run| run.journal == at.journal && run.first <= at.seq);
+    let journal = |id: JournalId| facts.journals.iter().find(|journal| journal.id == id);
+    let mut found = BTreeSet::new();
+    for fork in facts.journals.iter().filter(|fork| fork.role == Role::Branch && !closed.contains(&fork.id)) {
+        if fork.parent.is_some_and(|parent| runs.contains(&parent.journal) && erased(parent)) {
+            let (id, owner) = (FamilyId(fork.id.0), fork.owner);
+            found.insert(Derived { kind: DerivedKind::Fork, id, owner, because: Because::Forked });
+        }
+    }
+    for merge in facts.merges.iter().filter(|merge| erased(merge.theirs) && !closed.contains(&merge.at.journal)) {
+        if let Some(into) = journal(merge.at.journal) {
+            let (id, owner) = (FamilyId(into.id.0), into.owner);
+            found.insert(Derived { kind: DerivedKind::Merge, id, owner, because: Because::Merged });
+        }
+    }
+    for artifact in facts.artifacts.iter().filter(|one| !plan.artifacts.contains(&one.artifact)) {
+        let because = if plan.sessions.contains(&artifact.session) {
+            Because::MadeThere
+        } else if artifact.inputs.iter().any(|input| plan.artifacts.contains(input)) {
+            Because::MadeOf
+        } else {
+            continue;
+        };
+        let (id, owner) = (FamilyId(artifact.artifact.0), artifact.owner);
+        found.insert(Derived { kind: DerivedKind::Artifact, id, owner, because });
+    }
+    for session in facts.sessions.iter().filter(|one| !plan.sessions.contains(&one.session)) {
+        if session.parent.is_some_and(|parent| plan.sessions.contains(&parent)) {
+            let (id, owner) = (session.session, session.owner);
+            found.insert(Derived { kind: DerivedKind::Session, id, owner, because: Because::WorksFor });
+        }
+    }
+    found.into_iter().collect()
+}

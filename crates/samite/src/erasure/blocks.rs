@@ -1,0 +1,121 @@
+//! The blocks of an erasure: how many there are, what of them others need, and taking them.
+
+use crate::client::Client;
+use crate::payload::Counted;
+use crate::views::row;
+use samite_ledger::{JournalFilter, JournalKind, RowQuery};
+use samite_model::erasure::{Plan, Scope};
+use samite_model::{BlockId, Error, Observer, Position, Pseudonym, Result};
+use samite_workspace::{CollectOptions, Collected, Root, count_reachable};
+use std::time::Duration;
+
+/// How often it is waited for writers whose snapshots keep blocks, and how long each time.
+const ROUNDS: usize = 60;
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Client {
+    /// How many blocks an erasure takes, and how many stay because others need them.
+    pub(super) async fn count_blocks(&self, scope: &Scope, subject: Pseudonym, plan: &Plan) -> Result<Counted> {
+        let (mut going, mut staying): (Vec<Root>, Vec<Root>) = (Vec::new(), Vec::new());
+        for (root, from) in self.roots_with_places().await? {
+            let goes = match scope {
+                Scope::User => root.owner == subject,
+                _ => plan
+                    .runs
+                    .iter()
+                    .any(|run| run.journal == from.journal && run.first <= from.seq && from.seq <= run.last),
+            };
+            if goes { going.push(root) } else { staying.push(root) }
+        }
+        // What nobody else's key opens goes with the key, whoever names it.
+        let counted = count_reachable(&self.core.blocks(), &staying, &going)?;
+        let why = (counted.shared > 0).then(|| "needed by what stays: by others, or by other sessions".to_owned());
+        Ok(Counted {
+            store: "blocks".to_owned(),
+            found: counted.only + counted.shared,
+            deleted: counted.only,
+            retained: counted.shared,
+            bytes: Some(counted.bytes),
+            why,
+        })
+    }
+
+    /// Everything that entries keep, with where that is said: trees, artifacts and large payloads that are there.
+    async fn roots_with_places(&self) -> Result<Vec<(Root, Position)>> {
+        let core = &self.core;
+        let mut found: Vec<(Root, Position)> = Vec::new();
+        for state in core.0.ledger.journals(JournalFilter::default()).await? {
+            let root = |block, tree| Root { label: state.id.short(), owner: state.owner, block, tree };
+            let at = Position { journal: state.id, seq: state.head };
+            if state.kind == JournalKind::Branch {
+                for (position, tree) in self.trees(&state).await? {
+                    if position.journal == state.id {
+                        found.push((root(tree, true), position));
+                    }
+                }
+                for (position, merged) in core.second_parents(&state).await? {
+                    if position.journal == state.id {
+                        found.push((root(merged.root, true), position));
+                    }
+                }
+            }
+            if state.kind == JournalKind::Artifacts {
+                for (position, artifact) in core.artifact_rows(&state).await? {
+                    found.push((root(artifact.root, true), position));
+                }
+            }
+            let query = RowQuery { at, kind: row::LARGE, hashes: Vec::new(), limit: usize::MAX };
+            for large in core.0.ledger.rows(query).await?.into_iter().filter(|row| row.position.journal == state.id) {
+                let entry = core.entry_at(large.position).await?;
+                found.extend(entry.blocks.iter().map(|block| (root(*block, false), large.position)));
+            }
+        }
+        let blocks: Vec<BlockId> = found.iter().map(|(root, _)| root.block).collect();
+        let mut places = core.0.blocks.find_blocks(blocks).await?.into_iter();
+        found.retain(|_| places.next().is_some_and(|place| place.is_some()));
+        Ok(found)
+    }
+
+    /// Takes every block that nothing needs, also out of packs that stay, and waits for writers that may need them.
+    pub(super) async fn collect_all(&self, observer: &Observer) -> Result<Collected> {
+        let options =
+            CollectOptions { rewrite_percent: 0, fold_bytes: u64::MAX, unlink_now: true, observer: observer.clone() };
+        let mut all = Collected::default();
+        for _ in 0..ROUNDS {
+            let collected = self.collect_with(&options).await?;
+            all.blocks += collected.blocks;
+            all.bytes += collected.bytes;
+            all.packs_dropped += collected.packs_dropped;
+            all.packs_rewritten += collected.packs_rewritten;
+            all.litter += collected.litter;
+            all.disk_bytes = all.disk_bytes.saturating_add(collected.disk_bytes);
+            if !collected.beside_writers {
+                return Ok(all);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Err(Error::unavailable("store_busy", "a snapshot, backup or collection keeps blocks that are to go")
+            .hint("`samite erase resume` goes on when it is done"))
+    }
+
+    /// Ends the pins of an owner: what is being written for them is not committed.
+    pub(super) async fn end_pins(&self, owner: Pseudonym) -> Result<()> {
+        let blocks = &self.core.0.blocks;
+        for pin in blocks.pins(self.core.now()).await?.into_iter().filter(|pin| pin.owner == owner) {
+            blocks.unpin(pin.id).await?;
+        }
+        Ok(())
+    }
+
+    /// How many blocks of an owner are left.
+    pub(super) async fn blocks_left(&self, owner: Pseudonym) -> Result<u64> {
+        let mut after = None;
+        let mut left = 0;
+        loop {
+            let page = self.core.0.blocks.blocks(after, 4096).await?;
+            let Some(last) = page.last() else { return Ok(left) };
+            after = Some(last.id);
+            left += page.iter().filter(|block| block.owner == owner).count() as u64;
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Carrying an erasure out, in stages that each may be done again.
+
+use super::{ErasureRecord, ErasureState};
+use crate::core::{Core, from_json};
+use crate::embedded::Embedded;
+use crate::gc::Collecting;
+use crate::payload::{Counted, Erased, ErasureStarted};
+use crate::views::{self, Projection};
+use data_encoding::HEXLOWER;
+use samite_host::kill_point;
+use samite_ledger::{Erasure, JournalFilter, JournalKind, JournalStatus, Read};
+use samite_model::erasure::{Root, Run, Scope};
+use samite_model::{EntryKind, Error, Header, JournalId, KeyId, Observer, Position, Result};
+use samite_workspace::Collected;
+use std::collections::HashSet;
+
+/// So many entries are looked at, and become tombstones, at once.
+const BATCH: u64 = 2048;
+/// So many runs do.
+const RUNS: usize = 256;
+/// An entry names at most so many trees.
+const NAMED: usize = 2048;
+
+/// What there was of an erasure's entries.
+#[derive(Default)]
+struct Found {
+    runs: Vec<Run>,
+    root: Root,
+    /// The doubts about steps that are among them.
+    doubts: Vec<String>,
+    /// How many still have their payload.
+    left: u64,
+}
+
+impl Embedded {
+    /// Carries out an erasure that has begun. Whoever calls this holds the lock.
+    pub(super) async fn carry_out(&self, started: &ErasureStarted, observer: &Observer) -> Result<ErasureRecord> {
+        let core = &self.store().core;
+        let tenant = core.as_tenant(started.actor)?;
+        let all = started.scope.destroys_keys();
+
+        observer.tell("fencing writers", 0, None);
+        let close = core.to_close(started).await?;
+        // What a collection that this person began took would else count as missing.
+        core.carry_over(started).await?;
+        kill_point("erase.carried_over");
+        let keys = started.keys.clone();
+        core.0.ledger.erase(Erasure { close: close.clone(), keys, ..Erasure::default() }).await?;
+        if all {
+            tenant.end_pins(started.subject).await?;
+        }
+        kill_point("erase.fenced");
+
+        if all {
+            observer.tell("destroying keys", 0, None);
+            core.0.keys.destroy_keys_of(started.subject, &started.keys)?;
+            kill_point("erase.keys_destroyed");
+        }
+
+        let doubts = self.doubts()?;
+        let found = core.found(started, &close, &doubts, observer).await?;
+        let owner = all.then_some(started.subject);
+        for (runs, done) in found.runs.chunks(RUNS).zip(0..) {
+            observer.tell("making tombstones", done * RUNS as u64, Some(found.runs.len() as u64));
+            for batch in batches(runs) {
+                core.0.ledger.erase(Erasure { runs: batch, owner, ..Erasure::default() }).await?;
+                kill_point("erase.tombstones");
+            }
+        }
+        observer.tell("removing files", 0, None);
+        let files = self.erase_files(started, &found.doubts)?;
+        kill_point("erase.files_removed");
+
+        observer.tell("taking blocks", 0, None);
+        let collected = tenant.collect_all(observer).await?;
+        kill_point("erase.collected");
+        observer.tell("writing the database anew", 0, None);
+        self.ledger().compact().await?;
+        kill_point("erase.compacted");
+
+        let left = core.found(started, &close, &HashSet::new(), observer).await?.left;
+        let blocks = if all { tenant.blocks_left(started.subject).await? } else { 0 };
+        if left > 0 || blocks > 0 {
+            let what = format!("{left} payloads and {blocks} blocks are still there");
+            return Err(Error::unavailable("erasure_incomplete", what).hint("`samite erase resume` goes on"));
+        }
+        let erased = Erased {
+            erasure: started.erasure,
+            scope: started.scope,
+            subject: started.subject,
+            actor: started.actor,
+            reason: started.reason.clone(),
+            begun: started.begun,
+            root: HEXLOWER.encode(&found.root.finish()),
+            entries: found.root.leaves(),
+            keys: started.keys.clone(),
+            epochs: (started.epoch, core.0.keys.epoch()?),
+            stores: stores(started, &found, &collected, files),
+            unreached: self.still_unreached(started).await?,
+            derived: started.derived.clone(),
+            replayed: started.replayed,
+        };
+        let draft = core.draft(EntryKind::ERASED, &erased, views::erased(&erased))?;
+        core.append_as_tenant(started.actor, vec![draft], Vec::new()).await?;
+        kill_point("erase.recorded");
+        let proof = core.said_of_tenant::<Erased>(EntryKind::ERASED).await?.pop();
+        Ok(ErasureRecord { state: ErasureState::Done, started: started.clone(), proof })
+    }
+
+    async fn still_unreached(&self, started: &ErasureStarted) -> Result<Vec<crate::payload::Unreached>> {
+        let core = &self.store().core;
+        let mut unreached = core.unreached(&started.scope).await?;
+        if !core.is_noted(started.erasure)? {
+            for one in unreached.iter_mut().filter(|one| matches!(one.what.as_str(), "backup" | "other_copy")) {
+                "it is deleted: this master keeps no note by which an older copy would be erased when it is opened"
+                    .clone_into(&mut one.until);
+            }
+        }
+        Ok(unreached)
+    }
+}
+
+/// Runs of few enough entries for one transaction each.
+fn batches(runs: &[Run]) -> Vec<Vec<Run>> {
+    let mut batches: Vec<Vec<Run>> = vec![Vec::new()];
+    let mut size = 0;
+    for run in runs {
+        let mut first = run.first;
+        while first <= run.last {
+            if size >= BATCH {
+                batches.push(Vec::new());
+                size = 0;
+            }
+            let last = run.last.min(first.saturating_add(BATCH - size).saturating_sub(1));
+            if let Some(batch) = batches.last_mut() {
+                batch.push(Run { first, last, ..*run });
+            }
+            size += last - first + 1;
+            first = last.saturating_add(1);
+        }
+    }
+    batches.retain(|batch| !batch.is_empty());
+    batches
+}
+
+/// What was found, deleted and retained. An erasure that was cut off counts as if it had gone through.
+fn stores(started: &ErasureStarted, found: &Found, collected: &Collected, files: u64) -> Vec<Counted> {
+    let mut stores = started.found.clone();
+    if let Some(entries) = stores.iter_mut().find(|one| one.store == "entries") {
+        entries.found = found.root.leaves();
+        entries.deleted = found.root.leaves();
+    }
+    let all = |store: &str, count: u64, bytes: Option<u64>, why: Option<&str>| Counted {
+        store: store.to_owned(),
+        found: count,
+        deleted: count,
+        retained: 0,
+        bytes,
+        why: why.map(str::to_owned),
+    };
+    let packs = collected.packs_dropped + collected.packs_rewritten;
+    stores.push(all("packs", packs, None, Some("removed, or written anew without what went")));
+    stores.push(all("files", files, None, Some("stat caches, signs of life, laid out conflicts, notes of hooks")));
+    let why = "written anew, its log emptied: no gap or free page holds what was there";
+    stores.push(all("database", 1, None, Some(why)));
+    stores
+}
+
+impl Core {
+    /// The journals that are to be closed and are there. In an older copy of the store a session may have others than those
+    /// that were noted.
+    pub(super) async fn to_close(&self, started: &ErasureStarted) -> Result<Vec<JournalId>> {
+        let noted: HashSet<JournalId> = started.close.iter().copied().collect();
+        let states = self.0.ledger.journals(JournalFilter::default()).await?;
+        let mut close = Vec::new();
+        for state in states {
+            let closes = matches!(state.kind, JournalKind::Branch | JournalKind::SessionControl | JournalKind::Memory);
+            let is_meant = match started.scope {
+                Scope::User => closes && state.owner == started.subject && self.is_sealed_by(&state, started).await?,
+                Scope::Session { session } => closes && state.family == session,
+                Scope::Artifact { .. } | Scope::Entries { .. } => false,
+            };
+            if noted.contains(&state.id) || is_meant {
+                close.push(state.id);
+            }
+        }
+        Ok(close)
+    }
+
+    /// Whether a journal's first own entry is under one of an erasure's keys; one without entries belongs to its session.
+    async fn is_sealed_by(&self, state: &samite_ledger::JournalState, started: &ErasureStarted) -> Result<bool> {
+        if state.status == JournalStatus::Deleted {
+            return Ok(false);
+        }
+        let first = state.parent.map_or(1, |parent| parent.seq + 1);
+        let read = Read { payloads: false, unchecked: true, ..Read::range(state.id, first, first) };
+        let Some(entry) = self.0.ledger.read(read).await?.into_iter().next() else {
+            return Ok(started.sessions.contains(&state.family));
+        };
+        Ok(started.keys.contains(&Header::decode(&entry.header)?.key))
+    }
+
+    /// Says again, in the tenant's own name, which trees and artifacts were collected where the person who goes had said it.
+    async fn carry_over(&self, started: &ErasureStarted) -> Result<()> {
+        let control = self.tenant_control();
+        if !started.scope.destroys_keys() {
+            return Ok(());
+        }
+        let mut again = Collecting::default();
+        for run in self.0.ledger.owned(started.subject).await?.into_iter().filter(|run| run.journal == control) {
+            let read = Read { kinds: vec![EntryKind::COLLECTED], ..Read::range(control, run.first, run.last) };
+            for stored in self.0.ledger.read(read).await? {
+                let entry = self.whole(self.open(control, &stored)?)?;
+                if let Some(payload) = &entry.payload {
+                    let said: Collecting = from_json("a collection", payload)?;
+                    again.trees.extend(said.trees);
+                    again.artifacts.extend(said.artifacts);
+                }
+            }
+        }
+        let known = self.collected_as_tenant().await?;
+        again.trees.retain(|tree| !known.trees.contains(tree));
+        again.artifacts.retain(|artifact| !known.artifacts.contains(artifact));
+        let mut drafts = Vec::new();
+        for trees in again.trees.chunks(NAMED) {
+            let what = Collecting { trees: trees.to_vec(), artifacts: Vec::new() };
+            drafts.push(self.draft(EntryKind::COLLECTED, &what, Projection::default())?);
+        }
+        for artifacts in again.artifacts.chunks(NAMED) {
+            let what = Collecting { trees: Vec::new(), artifacts: artifacts.to_vec() };
+            drafts.push(self.draft(EntryKind::COLLECTED, &what, Projection::default())?);
+        }
+        if drafts.is_empty() { Ok(()) } else { self.append_as_tenant(started.actor, drafts, Vec::new()).await }
+    }
+
+    /// The entries of an erasure that are there, with the root over their commitments.
+    async fn found(
+        &self,
+        started: &ErasureStarted,
+        close: &[JournalId],
+        doubts: &HashSet<String>,
+        observer: &Observer,
+    ) -> Result<Found> {
+        let all = started.scope.destroys_keys();
+        let runs = match started.scope {
+            Scope::User => self.0.ledger.owned(started.subject).await?,
+            _ => self.runs_of(started, close).await?,
+        };
+        let keys: HashSet<KeyId> = started.keys.iter().copied().collect();
+        let mut found = Found::default();
+        let mut seen = 0;
+        for run in runs {
+            let mut from = run.first;
+            while from <= run.last {
+                observer.tell("looking at entries", seen, None);
+                let to = run.last.min(from.saturating_add(BATCH - 1));
+                // As it is stored: what is damaged goes too.
+                let read = Read { unchecked: true, ..Read::range(run.journal, from, to) };
+                for stored in self.0.ledger.read(read).await? {
+                    seen += 1;
+                    let header = Header::decode(&stored.header)?;
+                    // Whoever came back has other keys.
+                    if all && !keys.contains(&header.key) {
+                        continue;
+                    }
+                    found.root.push(&header.commitment);
+                    found.left += u64::from(stored.payload.is_some());
+                    let id = header.id.to_string();
+                    if doubts.contains(&id) {
+                        found.doubts.push(id);
+                    }
+                    let at = Position { journal: run.journal, seq: stored.seq };
+                    match found.runs.last_mut() {
+                        Some(last) if last.journal == at.journal && last.last.saturating_add(1) == at.seq => {
+                            last.last = at.seq;
+                        }
+                        _ => found.runs.push(Run { journal: at.journal, first: at.seq, last: at.seq }),
+                    }
+                }
+                from = to.saturating_add(1);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The runs of an erasure of less than all of a person's data, as far as their journals are there.
+    async fn runs_of(&self, started: &ErasureStarted, close: &[JournalId]) -> Result<Vec<Run>> {
+        let mut runs = Vec::new();
+        for run in &started.runs {
+            let Some(state) = self.0.ledger.journal(run.journal).await? else { continue };
+            let last = run.last.min(state.head);
+            if run.first <= last && !close.contains(&run.journal) {
+                runs.push(Run { last, ..*run });
+            }
+        }
+        for journal in close {
+            let state = self.journal(*journal).await?;
+            let first = state.parent.map_or(1, |parent| parent.seq + 1);
+            if first <= state.head {
+                runs.push(Run { journal: *journal, first, last: state.head });
+            }
+        }
+        runs.sort_unstable();
+        Ok(runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(number: u8, first: u64, last: u64) -> Run {
+        Run { journal: JournalId([number; 16]), first, last }
+    }
+
+    #[test]
+    fn runs_are_cut_into_transactions_of_few_entries() {
+        assert_eq!(batches(&[]), Vec::<Vec<Run>>::new());
+        assert_eq!(batches(&[run(1, 1, 3), run(2, 5, 5)]), [vec![run(1, 1, 3), run(2, 5, 5)]]);
+        let cut = batches(&[run(1, 1, 10), run(2, 1, 2 * BATCH)]);
+        assert_eq!(
+            cut,
+            [
+                vec![run(1, 1, 10), run(2, 1, BATCH - 10)],
+                vec![run(2, BATCH - 9, 2 * BATCH - 10)],
+                vec![run(2, 2 * BATCH - 9, 2 * BATCH)],
+            ]
+        );
+    }
+}

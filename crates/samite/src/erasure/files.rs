@@ -1,0 +1,73 @@
+//! What an erasure takes beside the ledger and the packs: stat caches, signs of life, laid out conflicts, and notes of
+//! events that could not be recorded.
+
+use super::settle::LOCAL_USER;
+use crate::embedded::Embedded;
+use crate::hook::Spool;
+use crate::payload::ErasureStarted;
+use samite_host::{files, kill_point};
+use samite_model::erasure::Scope;
+use samite_model::{Owner, Result};
+use std::collections::HashSet;
+
+impl Embedded {
+    /// The doubts about steps that lie among the signs of life, by the ids of the entries that started them.
+    pub(super) fn doubts(&self) -> Result<HashSet<String>> {
+        let lives = self.home().join("lives");
+        if !files::exists(&lives)? {
+            return Ok(HashSet::new());
+        }
+        let names = files::list(&lives)?;
+        let doubt = |name: &std::ffi::OsString| name.to_str()?.strip_suffix(".doubt").map(str::to_owned);
+        Ok(names.iter().filter_map(doubt).collect())
+    }
+
+    /// Removes what is left of an erasure's sessions in files, and says how many files that were.
+    pub(super) fn erase_files(&self, started: &ErasureStarted, doubts: &[String]) -> Result<u64> {
+        let mut removed = 0;
+        let home = self.home();
+        let caches = started.workspaces.iter().map(|workspace| home.join("caches").join(workspace.to_string()));
+        let lives = started.lives.iter().filter(|name| is_plain(name)).map(|name| home.join("lives").join(name));
+        let doubts = doubts.iter().map(|id| home.join("lives").join(format!("{id}.doubt")));
+        for path in caches.chain(lives).chain(doubts) {
+            if files::exists(&path)? {
+                files::remove(&path)?;
+                removed += 1;
+            }
+        }
+        kill_point("erase.files");
+        for branch in &started.close {
+            let layout = self.directory().join("merges").join(branch.to_string());
+            if files::exists(&layout)? {
+                removed += files::files_below(&layout)?.files.len() as u64;
+                files::remove_tree(&layout)?;
+            }
+        }
+        Ok(removed + self.erase_notes(started)?)
+    }
+
+    /// Removes notes of events of hooks: all of them with the user whose hooks they are, else those of the sessions.
+    fn erase_notes(&self, started: &ErasureStarted) -> Result<u64> {
+        let spool = Spool::beside(self.directory());
+        if spool.has_notes() != Some(true) {
+            return Ok(0);
+        }
+        let core = &self.store().core;
+        let local = core.0.keys.owner_pseudonym(&Owner::new(format!("user:{LOCAL_USER}"))?);
+        let control = core.tenant_control();
+        match started.scope {
+            Scope::User if started.subject == local => spool.forget(|_| Ok(true)),
+            Scope::Session { .. } if !started.session_keys.is_empty() => spool.forget(|missed| {
+                let Some(key) = missed.session_key() else { return Ok(false) };
+                let hash = core.session_key_hash(started.subject, control, &key)?;
+                Ok(started.session_keys.iter().any(|known| known.0 == hash))
+            }),
+            _ => Ok(0),
+        }
+    }
+}
+
+/// Whether a name leads nowhere else.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains('/')
+}

@@ -1,0 +1,79 @@
+//! Erasing a person's data, or a part of it, so that it comes back from nowhere, with a proof.
+//!
+//! An erasure is planned by a traversal, recorded before anything changes, carried out in stages that each may be done
+//! again, and recorded when it is done: that entry is the proof. What must outlive a store that is restored from a backup
+//! is noted where the master key lives.
+
+mod blocks;
+mod carry_out;
+mod facts;
+mod files;
+mod hold;
+mod note;
+mod records;
+mod settle;
+mod start;
+
+pub use records::{ErasureRecord, ErasureState};
+pub use samite_model::erasure::{Because, Derived, DerivedKind, Hold, HoldOn, Run, Scope};
+
+use crate::payload::{Counted, Unreached};
+use samite_model::{ArtifactId, BranchId, Observer, Pseudonym, SessionId};
+
+pub(crate) use hold::{keeps, keeps_owner, refuse_held};
+
+/// What to erase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EraseWhat {
+    /// All of a user's data, and the keys that sealed it.
+    User(String),
+    /// A session, with all of its branches.
+    Session(SessionId),
+    /// An artifact.
+    Artifact(ArtifactId),
+    /// Entries of a branch, from one seq to another, both included, and what cannot be read without them.
+    Entries {
+        /// The session.
+        session: SessionId,
+        /// The branch.
+        branch: BranchId,
+        /// The first seq.
+        from: u64,
+        /// The last seq.
+        to: u64,
+    },
+}
+
+/// An erasure to plan or to carry out.
+#[derive(Clone, Debug)]
+pub struct EraseOptions {
+    /// What.
+    pub what: EraseWhat,
+    /// Why. It stays in the proof: it should name nobody.
+    pub reason: String,
+    /// Is told of the stages.
+    pub observer: Observer,
+}
+
+/// What an erasure would take.
+#[derive(Clone, Debug)]
+pub struct ErasurePlan {
+    /// What of the person's data.
+    pub scope: Scope,
+    /// Whose data.
+    pub subject: Pseudonym,
+    /// How many entries become tombstones.
+    pub entries: u64,
+    /// What is found, store by store, and how much of it stays.
+    pub found: Vec<Counted>,
+    /// How many keys are destroyed.
+    pub keys: usize,
+    /// Branches that somebody may be writing to: they are fenced.
+    pub writers: Vec<BranchId>,
+    /// What stays and was made of it.
+    pub derived: Vec<Derived>,
+    /// What would not be reached.
+    pub unreached: Vec<Unreached>,
+    /// The hold that stands against it, if there is one.
+    pub held: Option<Hold>,
+}

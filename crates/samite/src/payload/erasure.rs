@@ -1,0 +1,154 @@
+//! What entries say of erasures and holds. All of them are sealed under the tenant's own key, and hold no name, path or
+//! word of the person whose data it is.
+
+use samite_model::erasure::{Derived, HoldOn, Run, Scope};
+use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Pseudonym, SessionId};
+use serde::{Deserialize, Serialize};
+
+/// `erasure_started`: what is to be erased, before anything is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureStarted {
+    /// The erasure.
+    pub erasure: FamilyId,
+    /// What of the person's data.
+    pub scope: Scope,
+    /// Whose data.
+    pub subject: Pseudonym,
+    /// Who asked for it.
+    pub actor: Pseudonym,
+    /// Why, as it was given.
+    pub reason: String,
+    /// When it was asked for, in nanoseconds since 1970.
+    pub begun: i64,
+    /// The keys that are destroyed; none where less than all of a person's data goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<KeyId>,
+    /// The epoch of the keystore's secret before it.
+    pub epoch: u64,
+    /// The entries that become tombstones; where keys are destroyed, those under them do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<Run>,
+    /// The journals that are closed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub close: Vec<JournalId>,
+    /// The sessions that go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionId>,
+    /// The artifacts that go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactId>,
+    /// Keyed hashes of what callers knew the sessions by: none is made by that again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub session_keys: Vec<FamilyId>,
+    /// The workspaces whose stat caches go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspaces: Vec<FamilyId>,
+    /// The signs of life that go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lives: Vec<String>,
+    /// What was found.
+    pub found: Vec<Counted>,
+    /// What others have that was made of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<Derived>,
+    /// Whether it is done again, in a copy of the store that is older than it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
+}
+
+/// How much of something was found, deleted and retained.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Of what: `entries`, `views`, `blocks`, `artifacts`, `sessions`, `keys`, `caches`, `packs`, …
+    pub store: String,
+    /// How many were found.
+    pub found: u64,
+    /// How many were deleted.
+    pub deleted: u64,
+    /// How many were retained.
+    pub retained: u64,
+    /// How many bytes were deleted, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Why some were retained, or what else there is to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Something that an erasure did not reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreached {
+    /// What: `backup`, `processor`, `dataset`, `key_export`, `disk`, …
+    pub what: String,
+    /// Which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub which: Option<String>,
+    /// Why, and what is left in it.
+    pub why: String,
+    /// Until when, in words: what ends it.
+    pub until: String,
+}
+
+/// `erased`: the proof of deletion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erased {
+    /// The erasure.
+    pub erasure: FamilyId,
+    /// What of the person's data.
+    pub scope: Scope,
+    /// Whose data.
+    pub subject: Pseudonym,
+    /// Who asked for it.
+    pub actor: Pseudonym,
+    /// Why, as it was given.
+    pub reason: String,
+    /// When it was asked for, in nanoseconds since 1970.
+    pub begun: i64,
+    /// The Merkle root (RFC 6962) of the commitments of the erased entries, in the order of their journals and seqs, as 64
+    /// hexadecimal digits.
+    pub root: String,
+    /// How many entries that stands for.
+    pub entries: u64,
+    /// The keys that were destroyed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<KeyId>,
+    /// The epoch of the keystore's secret before and after it.
+    pub epochs: (u64, u64),
+    /// What was found, deleted and retained, store by store.
+    pub stores: Vec<Counted>,
+    /// What was not reached, and until when.
+    pub unreached: Vec<Unreached>,
+    /// What others have that was made of it, for somebody to decide about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<Derived>,
+    /// Whether it was done again, in a copy of the store that is older than it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
+}
+
+/// `hold_set`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldSet {
+    /// What is held.
+    pub on: HoldOn,
+    /// Why.
+    pub reason: String,
+}
+
+/// `hold_lifted`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldLifted {
+    /// What was held.
+    pub on: HoldOn,
+    /// Why it is no more.
+    pub reason: String,
+}
+
+/// `backed_up`: the store was copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackedUp {
+    /// Where to, as it was named.
+    pub to: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+}

@@ -1,0 +1,63 @@
+//! What is written in the tenant's own name: it stays when the person who caused it is erased.
+
+use crate::client::Client;
+use crate::core::{Author, Core, Draft};
+use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal};
+use samite_model::{FamilyId, JournalId, Principal, Pseudonym, Result};
+use std::sync::Arc;
+
+impl Core {
+    /// The tenant's control journal: one, with an id that every process derives alike.
+    pub(crate) fn tenant_control(&self) -> JournalId {
+        JournalId(self.0.keys.writer("samite tenant control journal").0)
+    }
+
+    /// Appends entries whose subject is the tenant to its control journal, making it first where it is new. When this
+    /// returns, they are durable.
+    pub(crate) async fn append_as_tenant(
+        &self,
+        actor: Pseudonym,
+        drafts: Vec<Draft>,
+        guards: Vec<Guard>,
+    ) -> Result<()> {
+        let control = self.tenant_control();
+        let exists = self.0.ledger.journal(control).await?.is_some();
+        let subject = self.0.keys.subject_of(self.0.keys.tenant_pseudonym())?;
+        let author = Author { subject, actor, epoch: 0 };
+        let mut commit = Commit { guards, ..Commit::default() };
+        let mut entries = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            entries.push(self.seal_into(control, &author, draft, &mut commit)?);
+        }
+        commit.appends.push(Append { journal: control, entries });
+        if !exists {
+            let journal = NewJournal {
+                id: control,
+                family: FamilyId(control.0),
+                kind: JournalKind::TenantControl,
+                owner: self.0.keys.tenant_pseudonym(),
+                parent: None,
+            };
+            let first = Commit { journals: vec![journal], guards: Vec::new(), ..commit.clone() };
+            match self.0.ledger.commit(first).await {
+                Err(error) if error.code() == "journal_exists" => {}
+                other => return other.map(|_| ()),
+            }
+        }
+        self.0.ledger.commit(commit).await.map(|_| ())
+    }
+
+    /// The store as the tenant itself sees it, for what is done in nobody's name.
+    pub(crate) fn as_tenant(self: &Arc<Self>, actor: Pseudonym) -> Result<Client> {
+        let keys = &self.0.keys;
+        let word = |text: &str| text.to_owned();
+        let principal = Principal {
+            tenant: keys.tenant().clone(),
+            user: word("samite"),
+            agent: word("samite"),
+            workload: word("host"),
+            scopes: Vec::new(),
+        };
+        Ok(Client { core: Arc::clone(self), principal, subject: keys.subject_of(keys.tenant_pseudonym())?, actor })
+    }
+}
