@@ -57,6 +57,7 @@ impl Core {
             agent: word("samite"),
             workload: word("host"),
             scopes: Vec::new(),
+            parents: Vec::new(),
         };
         Ok(Client { core: Arc::clone(self), principal, subject: keys.subject_of(keys.tenant_pseudonym())?, actor })
     }

@@ -19,6 +19,7 @@ mod collecting;
 mod damage;
 mod disks;
 mod fixtures;
+mod erasing;
 mod forks;
 mod histories;
 mod imports;

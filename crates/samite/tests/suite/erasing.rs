@@ -1,0 +1,312 @@
+//! Erasing a person's data, or a part of it.
+
+use crate::place::Place;
+use crate::support::{attached, event, options, principal, run, take};
+use samite::embedded::{Embedded, EmbeddedOptions, EnvironmentMaster};
+use samite::erasure::{DerivedKind, EraseOptions, EraseWhat, ErasureState, HoldOn, Run, Scope};
+use samite::{Client, NewSession, Observer, ReadOptions, WriterOptions};
+use samite_ledger::{BlockIndex, Erasure, Ledger};
+use samite_model::{ErrorKind, SessionId};
+use std::sync::Arc;
+
+/// What to erase, for no reason that names anybody.
+fn erasing(what: EraseWhat) -> EraseOptions {
+    EraseOptions { what, reason: "asked for".to_owned(), observer: Observer::default() }
+}
+
+fn user(name: &str) -> EraseOptions {
+    erasing(EraseWhat::User(name.to_owned()))
+}
+
+async fn client(store: &Embedded, name: &str) -> Client {
+    store.store().client(principal(name)).await.unwrap()
+}
+
+/// A session with messages.
+async fn told(client: &Client, texts: &[&str]) -> SessionId {
+    let session = client.create_session(NewSession::default()).await.unwrap().id;
+    tell(client, session, texts).await;
+    session
+}
+
+async fn tell(client: &Client, session: SessionId, texts: &[&str]) {
+    let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+    for text in texts {
+        writer.append(event(text)).await.unwrap();
+    }
+    writer.release().await.unwrap();
+}
+
+/// The bodies of a session's events; none for one that was erased.
+async fn bodies(client: &Client, session: SessionId) -> Vec<Option<String>> {
+    let entries = client.read(session, None, ReadOptions::default()).await.unwrap().all().await.unwrap();
+    let body = |entry: &samite::Entry| {
+        entry.payload.as_ref().map(|_| String::from_utf8_lossy(entry.event().unwrap().body).into_owned())
+    };
+    entries.iter().filter(|entry| entry.is_event()).map(body).collect()
+}
+
+/// Nothing is wrong, and nothing is lost.
+async fn is_whole(store: &Embedded) {
+    let verified = store.store().verify(false, None).await.unwrap();
+    assert_eq!(verified.findings, [], "{verified:?}");
+    assert_eq!(verified.stale_views, [], "{verified:?}");
+    assert!(verified.unreadable.is_empty() && verified.packs.is_empty(), "{verified:?}");
+}
+
+#[test]
+fn a_person_goes_and_the_other_stays() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let of_ada = told(&ada, &["ada one", "ada two"]).await;
+        let of_bo = told(&bo, &["bo one"]).await;
+        let plan = store.plan_erasure(&bo, &user("ada")).await.unwrap();
+        assert_eq!((plan.scope, plan.keys), (Scope::User, 5));
+        assert!(plan.entries >= 4, "{plan:?}");
+        assert_eq!(bodies(&ada, of_ada).await, [Some("ada one".to_owned()), Some("ada two".to_owned())]);
+
+        let record = store.erase(&bo, &user("ada")).await.unwrap();
+        assert_eq!(record.state, ErasureState::Done);
+        let (_, proof) = record.proof.unwrap();
+        assert_eq!((proof.entries, proof.keys.len()), (plan.entries, 5));
+        assert_eq!(proof.epochs, (1, 2));
+        assert_eq!(proof.root.len(), 64);
+        assert_eq!(bodies(&bo, of_bo).await, [Some("bo one".to_owned())]);
+        is_whole(&store).await;
+        let error = ada.current_branch(of_ada).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::NotFound, "no_session"));
+        let again = store.erase(&bo, &user("ada")).await.unwrap_err();
+        assert_eq!((again.kind(), again.code()), (ErrorKind::NotFound, "no_subject"));
+        store.close().await;
+        let store = place.open();
+        is_whole(&store).await;
+        assert!(store.erased_at_open().is_empty());
+        assert_eq!(client(&store, "bo").await.erasures().await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn who_comes_back_has_fresh_keys_and_nothing_of_the_old() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let bo = client(&store, "bo").await;
+        let ada = client(&store, "ada").await;
+        let old = told(&ada, &["old"]).await;
+        let late = ada.writer(old, None, WriterOptions::default()).await.unwrap();
+        store.erase(&bo, &user("ada")).await.unwrap();
+        // Whoever still writes is fenced.
+        let error = late.append(event("late")).await.unwrap_err();
+        assert!(matches!(error.code(), "epoch_passed" | "key_destroyed" | "journal_closed"), "{error:?}");
+        let error = ada.create_session(NewSession::default()).await.unwrap_err();
+        assert_eq!(error.code(), "key_destroyed", "{error:?}");
+
+        let ada = client(&store, "ada").await;
+        assert_eq!(ada.sessions().await.unwrap().len(), 0);
+        let new = told(&ada, &["new"]).await;
+        assert_eq!(bodies(&ada, new).await, [Some("new".to_owned())]);
+        assert_eq!(ada.sessions().await.unwrap().len(), 1);
+        is_whole(&store).await;
+        // What came back is erased like anything else, and the first proof stays.
+        store.erase(&bo, &user("ada")).await.unwrap();
+        is_whole(&store).await;
+        let all = bo.erasures().await.unwrap();
+        assert_eq!(all.len(), 2);
+        assert!(all.iter().all(|record| record.state == ErasureState::Done));
+    });
+}
+
+#[test]
+fn a_session_goes_and_is_not_made_by_its_key_again() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let keyed = NewSession { key: Some("the key".to_owned()), ..NewSession::default() };
+        let gone = ada.create_session(keyed.clone()).await.unwrap().id;
+        tell(&ada, gone, &["gone"]).await;
+        let kept = told(&ada, &["kept"]).await;
+        let record = store.erase(&ada, &erasing(EraseWhat::Session(gone))).await.unwrap();
+        let (_, proof) = record.proof.unwrap();
+        assert_eq!((proof.keys.len(), proof.scope), (0, Scope::Session { session: gone }));
+        assert_eq!(bodies(&ada, kept).await, [Some("kept".to_owned())]);
+        let error = ada.create_session(keyed).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "session_erased"));
+        assert_eq!(ada.sessions().await.unwrap().len(), 1);
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn entries_go_with_the_ends_of_their_steps_and_the_session_goes_on() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let session = told(&ada, &["one", "two", "three", "four"]).await;
+        let branch = ada.current_branch(session).await.unwrap();
+        let what = EraseWhat::Entries { session, branch, from: 2, to: 3 };
+        store.erase(&ada, &erasing(what.clone())).await.unwrap();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(bodies(&ada, session).await, [some("one"), None, None, some("four")]);
+        tell(&ada, session, &["five"]).await;
+        assert_eq!(bodies(&ada, session).await.len(), 5);
+        is_whole(&store).await;
+        let beyond = EraseWhat::Entries { session, branch, from: 2, to: 99 };
+        assert_eq!(store.erase(&ada, &erasing(beyond)).await.unwrap_err().code(), "no_position");
+        let none = EraseWhat::Entries { session, branch, from: 3, to: 2 };
+        assert_eq!(store.erase(&ada, &erasing(none)).await.unwrap_err().code(), "bad_range");
+    });
+}
+
+#[test]
+fn files_go_unless_another_has_them() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let (one, two) = (place.directory("one"), place.directory("two"));
+        let (shared, alone) = ("shared ".repeat(1000), "alone ".repeat(1000));
+        std::fs::write(one.join("shared"), &shared).unwrap();
+        std::fs::write(one.join("alone"), &alone).unwrap();
+        std::fs::write(two.join("shared"), &shared).unwrap();
+        let of_ada = attached(&ada, &one).await;
+        let of_bo = attached(&bo, &two).await;
+        take(&ada, of_ada).await;
+        let checkpoint = take(&bo, of_bo).await;
+        let plan = store.plan_erasure(&bo, &user("ada")).await.unwrap();
+        let blocks = plan.found.iter().find(|one| one.store == "blocks").unwrap();
+        assert_eq!(blocks.retained, 1, "{blocks:?}");
+        store.erase(&bo, &user("ada")).await.unwrap();
+        is_whole(&store).await;
+        let mut out = Vec::new();
+        bo.cat(checkpoint.position, "shared", &mut out).await.unwrap();
+        assert_eq!(out, shared.as_bytes());
+        // What is left are Bo's root, his directory and the file.
+        assert_eq!(store.ledger().blocks(None, 100).await.unwrap().len(), 3);
+    });
+}
+
+#[test]
+fn an_older_copy_is_erased_before_it_serves() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let of_ada = told(&ada, &["of ada"]).await;
+        let of_bo = told(&bo, &["of bo", "also of bo"]).await;
+        let work = place.directory("work");
+        std::fs::write(work.join("file"), "words of a file".repeat(100)).unwrap();
+        ada.attach(of_ada, None, &work).await.unwrap();
+        take(&ada, of_ada).await;
+        store.backup(&place.path("copy")).await.unwrap();
+        let branch = bo.current_branch(of_bo).await.unwrap();
+        let entries = EraseWhat::Entries { session: of_bo, branch, from: 1, to: 1 };
+        store.erase(&bo, &user("ada")).await.unwrap();
+        store.erase(&bo, &erasing(entries)).await.unwrap();
+        store.close().await;
+
+        let reading = EmbeddedOptions {
+            create: false,
+            read_only: true,
+            ..options(&place.path("copy"), &place.path("master.key"))
+        };
+        let error = Embedded::open(reading).err().unwrap();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "erasures_pending"));
+        let copy = place.open_at(&place.path("copy"));
+        assert_eq!(copy.erased_at_open().len(), 2);
+        assert!(copy.erased_at_open().iter().all(|record| record.started.replayed));
+        let bo = client(&copy, "bo").await;
+        assert_eq!(bodies(&bo, of_bo).await, [None, Some("also of bo".to_owned())]);
+        // No chunk of Ada's file is left, though it is under the tenant's key.
+        assert_eq!(copy.ledger().blocks(None, 100).await.unwrap().len(), 0);
+        is_whole(&copy).await;
+        copy.close().await;
+        assert!(place.open_at(&place.path("copy")).erased_at_open().is_empty());
+    });
+}
+
+#[test]
+fn a_hold_stands_against_it() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let session = told(&ada, &["held"]).await;
+        let on = ada.session_to_hold(session).await.unwrap();
+        assert!(ada.set_hold(on, "a court asked").await.unwrap());
+        assert!(!ada.set_hold(on, "again").await.unwrap());
+        for what in [EraseWhat::User("ada".to_owned()), EraseWhat::Session(session)] {
+            let error = store.erase(&ada, &erasing(what)).await.unwrap_err();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "legal_hold"));
+        }
+        assert_eq!(store.plan_erasure(&bo, &user("ada")).await.unwrap().held.unwrap().reason, "a court asked");
+        assert_eq!(bodies(&ada, session).await, [Some("held".to_owned())]);
+        is_whole(&store).await;
+        let error = ada.lift_hold(HoldOn::User { subject: ada.pseudonym_of_user("ada").unwrap() }, "no").await;
+        assert_eq!(error.unwrap_err().code(), "no_hold");
+        ada.lift_hold(on, "the court is done").await.unwrap();
+        store.erase(&bo, &user("ada")).await.unwrap();
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn a_master_that_cannot_destroy_is_refused_before_anything_changes() {
+    run(async {
+        let place = Place::new();
+        let mut with = options(&place.path("store"), &place.path("master.key"));
+        with.master = Arc::new(EnvironmentMaster::new(&"07".repeat(32)).unwrap());
+        let store = Embedded::open(with).unwrap();
+        let ada = client(&store, "ada").await;
+        let session = told(&ada, &["one", "two"]).await;
+        let error = store.erase(&ada, &user("ada")).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "cannot_destroy"));
+        assert!(ada.erasures().await.unwrap().is_empty());
+        assert_eq!(bodies(&ada, session).await.len(), 2);
+        // Less than all of a person's data needs no key to be destroyed; the proof says what a copy would still have.
+        let branch = ada.current_branch(session).await.unwrap();
+        let what = EraseWhat::Entries { session, branch, from: 1, to: 1 };
+        let record = store.erase(&ada, &erasing(what)).await.unwrap();
+        let (_, proof) = record.proof.unwrap();
+        let copy = proof.unreached.iter().find(|one| one.what == "other_copy").unwrap();
+        assert!(copy.until.contains("keeps no note"), "{copy:?}");
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn what_others_made_of_it_is_listed() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let session = told(&ada, &["one"]).await;
+        let child = NewSession {
+            parent: Some(samite::payload::ParentSession { session, step: None }),
+            ..NewSession::default()
+        };
+        let child = ada.create_session(child).await.unwrap().id;
+        let plan = store.plan_erasure(&ada, &erasing(EraseWhat::Session(session))).await.unwrap();
+        let derived: Vec<_> = plan.derived.iter().map(|one| (one.kind, one.id)).collect();
+        assert_eq!(derived, [(DerivedKind::Session, child)]);
+    });
+}
+
+#[test]
+fn a_payload_that_no_erasure_took_is_missing() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let session = told(&ada, &["one", "two"]).await;
+        let branch = ada.current_branch(session).await.unwrap();
+        let runs = vec![Run { journal: branch, first: 1, last: 1 }];
+        store.ledger().erase(Erasure { runs, ..Erasure::default() }).await.unwrap();
+        let verified = store.store().verify(false, None).await.unwrap();
+        let found: Vec<_> = verified.findings.iter().map(|one| (one.journal, one.first, one.what.name())).collect();
+        assert_eq!(found, [(branch, 1, "payload")]);
+    });
+}
