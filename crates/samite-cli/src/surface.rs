@@ -79,6 +79,10 @@ impl Surface {
             read_only: matches!(access, Access::Read | Access::ReadDamaged),
             accept_behind: matches!(access, Access::ReadDamaged | Access::AcceptLoss),
         })?;
+        for done in store.erased_at_open() {
+            let what = if done.started.replayed { "done again in this older copy" } else { "finished" };
+            self.printer.note(&format!("erasure {} was {what}", done.started.erasure.short()));
+        }
         if store.is_first_use() {
             self.printer.note(&format!("made a store in {}", store.directory().display()));
             self.printer.note(&format!("its master key is in {}", store.master()));

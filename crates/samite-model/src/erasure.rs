@@ -1,5 +1,6 @@
 //! What an erasure covers: a traversal of who owns what, and of what was made of it. Pure.
 
+pub mod canary;
 mod hold;
 mod plan;
 mod root;

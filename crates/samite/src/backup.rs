@@ -1,10 +1,12 @@
 //! Backups: a consistent copy of a store while it is used, verified before it counts.
 
 use crate::embedded::Embedded;
+use crate::payload::BackedUp;
+use crate::views::Projection;
 use samite_blocks::{FilePackStore, PackStore, read_index};
 use samite_host::files;
 use samite_ledger::{BlockIndex, BlockPlace, OpenOptions, PackRow, PackState, Pin, SqliteLedger};
-use samite_model::{Error, Observer, PackId, PinId, Result};
+use samite_model::{EntryKind, Error, Observer, PackId, PinId, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +58,13 @@ impl Embedded {
         if files::exists(to)? && !files::list(to)?.is_empty() {
             return Err(Error::conflict("not_empty", format!("{} holds something already", to.display()))
                 .hint("give a directory that does not exist"));
+        }
+        // Before it is there: what is erased later must name it.
+        if !self.is_read_only() {
+            let core = &self.store().core;
+            let noted = BackedUp { to: files::canonical_to_be(to)?.to_string_lossy().into_owned() };
+            let draft = core.draft(EntryKind::BACKED_UP, &noted, Projection::default())?;
+            core.append_as_tenant(core.0.keys.tenant_pseudonym(), vec![draft], Vec::new()).await?;
         }
         let relative = self.home().strip_prefix(self.directory()).map(Path::to_path_buf).unwrap_or_default();
         let home = to.join(relative);

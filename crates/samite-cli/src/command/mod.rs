@@ -9,9 +9,11 @@ mod checkpoint;
 mod completions;
 mod diff;
 mod diverge;
+mod erase;
 mod fork;
 mod gc;
 mod guarantees;
+mod hold;
 mod hook;
 mod import;
 mod init;
@@ -25,6 +27,7 @@ mod rewind;
 mod session;
 mod status;
 mod step;
+mod subject;
 mod turn;
 mod verify;
 mod workspace;
@@ -64,6 +67,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Audit(audit::Audit),
     Gc(gc::Gc),
+    Erase(erase::Erase),
+    #[command(subcommand)]
+    Hold(hold::Hold),
+    #[command(subcommand)]
+    Subject(subject::Subject),
     Guarantees(guarantees::Guarantees),
     Status(status::Status),
     Verify(verify::Verify),
@@ -109,6 +117,9 @@ impl Command {
             Self::Artifact(command) => command.run(surface).await,
             Self::Audit(command) => command.run(surface).await,
             Self::Gc(command) => command.run(surface).await,
+            Self::Erase(command) => command.run(surface).await,
+            Self::Hold(command) => command.run(surface).await,
+            Self::Subject(command) => command.run(surface).await,
             Self::Guarantees(command) => command.run(surface).await,
             Self::Status(command) => command.run(surface).await,
             Self::Verify(command) => command.run(surface).await,

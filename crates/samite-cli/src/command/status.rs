@@ -7,6 +7,7 @@ use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
 use samite::artifact::ArtifactsStatus;
+use samite::erasure::ErasureState;
 use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -31,6 +32,9 @@ struct Held {
     blocks: u64,
     sessions: Vec<Session>,
     artifacts: Artifacts,
+    erasures: usize,
+    unfinished_erasures: Vec<String>,
+    holds: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<ErrorShape>,
 }
@@ -118,6 +122,19 @@ impl Answer for Held {
             ("artifacts", self.artifacts.words()),
         ]);
         self.artifacts.warn(page);
+        if self.erasures > 0 || self.holds > 0 {
+            let (erasures, holds) = (count(self.erasures as u64, "erasure"), count(self.holds as u64, "legal hold"));
+            page.styled(Style::Dim, format!("{erasures}, {holds}: `samite erase list`, `samite hold list`"));
+        }
+        for erasure in &self.unfinished_erasures {
+            let erasure = short_id(erasure);
+            page.styled(
+                Style::Care,
+                format!(
+                    "erasure {erasure} is not done: the next command that writes, or `samite erase resume`, finishes it"
+                ),
+            );
+        }
         for why in &self.unreadable {
             page.styled(Style::Care, format!("unreadable: {}", why.message));
         }
@@ -252,6 +269,8 @@ impl Status {
         let store = surface.open(Access::Read)?;
         let client = store.client().await?;
         let status = store.status(&client).await?;
+        let erasures = client.erasures().await?;
+        let unfinished = erasures.iter().filter(|record| record.state == ErasureState::Started);
         surface.printer.answer(&Held {
             directory: store.directory().display().to_string(),
             master_key: store.master(),
@@ -262,6 +281,9 @@ impl Status {
             blocks: status.ledger.blocks,
             sessions: status.sessions.iter().map(Session::new).collect(),
             artifacts: Artifacts::new(&status.artifacts),
+            erasures: erasures.len(),
+            unfinished_erasures: unfinished.map(|record| record.started.erasure.to_string()).collect(),
+            holds: client.holds().await?.len(),
             unreadable: status.unreadable.iter().map(ErrorShape::new).collect(),
         })?;
         Ok(ExitCode::SUCCESS)

@@ -162,6 +162,19 @@ pub enum Because {
     WorksFor,
 }
 
+impl Because {
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forked => "forked",
+            Self::Merged => "merged",
+            Self::MadeThere => "made_there",
+            Self::MadeOf => "made_of",
+            Self::WorksFor => "works_for",
+        }
+    }
+}
+
 /// A thing that stays, and that was made of what is erased: somebody has to decide about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Derived {

@@ -91,6 +91,7 @@ impl Embedded {
             actor: started.actor,
             reason: started.reason.clone(),
             begun: started.begun,
+            done: core.now(),
             root: HEXLOWER.encode(&found.root.finish()),
             entries: found.root.leaves(),
             keys: started.keys.clone(),

@@ -13,9 +13,11 @@ mod note;
 mod records;
 mod settle;
 mod start;
+mod sweep;
 
 pub use records::{ErasureRecord, ErasureState};
 pub use samite_model::erasure::{Because, Derived, DerivedKind, Hold, HoldOn, Run, Scope};
+pub use sweep::{Hit, SweepOptions, Swept, SweptPlace};
 
 use crate::payload::{Counted, Unreached};
 use samite_model::{ArtifactId, BranchId, Observer, Pseudonym, SessionId};

@@ -7,7 +7,7 @@ use crate::views;
 use futures_lite::future::block_on;
 use samite_host::files::FileLock;
 use samite_host::kill_point;
-use samite_model::{EntryKind, Error, Observer, Result};
+use samite_model::{EntryKind, Error, ErrorKind, Observer, Result};
 
 /// The user of the command line.
 pub(super) const LOCAL_USER: &str = "local";
@@ -33,7 +33,8 @@ impl Embedded {
 
     async fn settle(&self, observer: &Observer) -> Result<Vec<ErasureRecord>> {
         let core = &self.store().core;
-        let forgotten = core.unknown_erasures(core.noted_erasures()?).await?;
+        let name = |error: Error| error.context(self.directory().display());
+        let forgotten = core.unknown_erasures(core.noted_erasures()?).await.map_err(name)?;
         if self.is_read_only() {
             let count = forgotten.len();
             return if count == 0 {
@@ -46,8 +47,13 @@ impl Embedded {
                 .hint("open it once for writing: `samite erase resume`"))
             };
         }
-        if forgotten.is_empty() && core.unfinished_erasures().await?.is_empty() {
-            return Ok(Vec::new());
+        if forgotten.is_empty() {
+            match core.unfinished_erasures().await {
+                Ok(unfinished) if !unfinished.is_empty() => {}
+                // What is damaged is named by a verification, and the rest can be used.
+                Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+                _ => return Ok(Vec::new()),
+            }
         }
         let lock = if forgotten.is_empty() {
             // Somebody who is at it needs no help.

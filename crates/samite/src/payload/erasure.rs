@@ -104,6 +104,8 @@ pub struct Erased {
     pub reason: String,
     /// When it was asked for, in nanoseconds since 1970.
     pub begun: i64,
+    /// When all of it was done, in nanoseconds since 1970.
+    pub done: i64,
     /// The Merkle root (RFC 6962) of the commitments of the erased entries, in the order of their journals and seqs, as 64
     /// hexadecimal digits.
     pub root: String,
@@ -147,8 +149,6 @@ pub struct HoldLifted {
 /// `backed_up`: the store was copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackedUp {
-    /// Where to, as it was named.
+    /// Where to.
     pub to: String,
-    /// How many bytes it has.
-    pub bytes: u64,
 }

@@ -1,0 +1,171 @@
+//! `samite erase`: erasing, and looking after erasures.
+
+mod list;
+mod resume;
+mod show;
+mod sweep;
+
+use crate::input::{asked, can_ask};
+use crate::printer::{Answer, Page};
+use crate::reference::Reference;
+use crate::shape::{ErasurePlanShape, ErasureShape};
+use crate::surface::{Access, Surface};
+use clap::{Args, Subcommand};
+use samite::Client;
+use samite::erasure::{EraseOptions, EraseWhat};
+use samite_model::{Error, Observer, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Erase a person's data, or a part of it, so that it comes back from nowhere, with a proof
+///
+/// The plan is shown first: what goes, what stays and why, what others made of it, and what is not reached. Then writers are
+/// fenced; a user's keys are destroyed where the master key lives; payloads, rows and blocks are deleted, packs and the
+/// database written anew. Headers, links and commitments stay as tombstones, so that `verify` still accepts the rest. What
+/// is cut off is finished by whoever opens the store for writing next; a copy that is older is erased before it serves.
+/// Where nobody can be asked it needs --yes.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_long_help = "\
+Examples:
+  samite erase --user ada --reason 'request 1742' --plan
+  samite erase --user ada --reason 'request 1742' --yes
+  samite erase --session 3f2a --reason 'made by mistake'
+  samite erase --entries 3f2a@17..21 --reason 'a password' --yes
+  samite erase --artifact 9c41 --reason 'not ours' --yes
+  samite erase list"
+)]
+pub(crate) struct Erase {
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[command(flatten)]
+    what: What,
+    /// Why: it stays in the proof, and should name nobody
+    #[arg(long, required = true)]
+    reason: Option<String>,
+    /// Only show what would go
+    #[arg(long)]
+    plan: bool,
+    /// Erase without asking
+    #[arg(long, conflicts_with = "plan")]
+    yes: bool,
+}
+
+/// What to erase.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// All data of a user, with the keys that sealed it
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// A session, with all of its branches
+    #[arg(long, value_name = "SESSION")]
+    session: Option<Reference>,
+    /// An artifact: its record, its bytes and its inputs
+    #[arg(long, value_name = "ARTIFACT")]
+    artifact: Option<String>,
+    /// Entries of a branch: SESSION@FIRST..LAST, or SESSION:BRANCH@FIRST..LAST
+    #[arg(long, value_name = "ENTRIES")]
+    entries: Option<String>,
+}
+
+/// What can be done with erasures that there are.
+#[derive(Debug, Subcommand)]
+enum Other {
+    List(list::List),
+    Show(show::Show),
+    Resume(resume::Resume),
+    Sweep(sweep::Sweep),
+}
+
+#[derive(Serialize)]
+struct Erased {
+    planned: bool,
+    plan: ErasurePlanShape,
+    erased: Option<ErasureShape>,
+}
+
+impl Answer for Erased {
+    fn show(&self, page: &mut Page) {
+        match &self.erased {
+            Some(erased) => erased.show(page),
+            None => {
+                self.plan.show(page);
+                page.gap();
+                page.line("nothing was touched");
+            }
+        }
+    }
+}
+
+impl What {
+    async fn find(self, client: &Client) -> Result<EraseWhat> {
+        if let Some(user) = self.user {
+            return Ok(EraseWhat::User(user));
+        }
+        if let Some(artifact) = self.artifact {
+            return Ok(EraseWhat::Artifact(client.find_artifact(&artifact).await?));
+        }
+        if let Some(session) = self.session {
+            return Ok(EraseWhat::Session(session.find_session(client).await?));
+        }
+        let entries = self.entries.unwrap_or_default();
+        let bad = || {
+            Error::invalid("bad_range", format!("{entries:?} names no entries"))
+                .hint("write the first and the last seq: SESSION@3..7")
+        };
+        let (rest, range) = entries.rsplit_once('@').ok_or_else(bad)?;
+        let (from, to) = range.split_once("..").unwrap_or((range, range));
+        let (Ok(from), Ok(to)) = (from.parse(), to.parse()) else { return Err(bad()) };
+        let reference: Reference =
+            rest.parse().map_err(|why: String| Error::invalid("bad_range", why).hint("write SESSION@3..7"))?;
+        let found = reference.find_branch(client).await?;
+        let branch = found.branch_or_current(client).await?;
+        Ok(EraseWhat::Entries { session: found.session, branch, from, to })
+    }
+}
+
+impl Erase {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        match self.other {
+            Some(Other::List(command)) => return command.run(surface).await,
+            Some(Other::Show(command)) => return command.run(surface).await,
+            Some(Other::Resume(command)) => return command.run(surface).await,
+            Some(Other::Sweep(command)) => return command.run(surface).await,
+            None => {}
+        }
+        let store = surface.open(if self.plan { Access::Read } else { Access::Write })?;
+        let client = store.client().await?;
+        let mut options = EraseOptions {
+            what: self.what.find(&client).await?,
+            reason: self.reason.unwrap_or_default(),
+            observer: Observer::default(),
+        };
+        let progress = surface.printer.progress("looking for what there is");
+        let plan = ErasurePlanShape::new(&store.plan_erasure(&client, &options).await?);
+        drop(progress);
+        let asks = !self.yes && !self.plan;
+        if asks && !can_ask() {
+            return Err(Error::invalid("not_confirmed", plan.words())
+                .hint("nothing was touched; --yes erases it, --plan shows what goes and what stays"));
+        }
+        if self.plan {
+            surface.printer.answer(&Erased { planned: true, plan, erased: None })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !surface.printer.is_json() {
+            surface.printer.aside_page(|page| plan.show(page));
+        }
+        if asks && !asked("erase it for good?")? {
+            return Err(Error::invalid("not_confirmed", "nothing was erased").hint("nothing was touched"));
+        }
+        let progress = surface.printer.progress("erasing");
+        options.observer = progress.observer();
+        let record = store.erase(&client, &options).await?;
+        drop(progress);
+        surface.printer.answer(&Erased { planned: false, plan, erased: Some(ErasureShape::new(&record)) })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

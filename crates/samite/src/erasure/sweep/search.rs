@@ -1,0 +1,143 @@
+//! Looking for many texts in many forms at once.
+
+use super::Hit;
+use aho_corasick::{AhoCorasick, MatchKind};
+use samite_model::erasure::canary::forms;
+use samite_model::{Error, Result};
+use std::collections::HashMap;
+
+/// What is looked for, and what was found of it.
+pub(super) struct Search {
+    automaton: AhoCorasick,
+    /// The text and form of each pattern.
+    patterns: Vec<(usize, &'static str)>,
+    /// The length of the longest pattern.
+    longest: usize,
+    hits: HashMap<(usize, &'static str, &'static str), Hit>,
+    /// A text that is known to be where is looked.
+    control: Option<Vec<u8>>,
+    control_found: bool,
+}
+
+impl Search {
+    pub(super) fn new(canaries: &[String]) -> Result<Self> {
+        let mut patterns = Vec::new();
+        let mut bytes = Vec::new();
+        for (number, text) in canaries.iter().enumerate() {
+            for form in forms(text) {
+                patterns.push((number, form.name));
+                bytes.push(form.bytes);
+            }
+        }
+        let longest = bytes.iter().map(Vec::len).max().unwrap_or(1);
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .build(&bytes)
+            .map_err(|error| Error::invalid("bad_canary", "these are too many or too long").because(error))?;
+        Ok(Self { automaton, patterns, longest, hits: HashMap::new(), control: None, control_found: false })
+    }
+
+    /// Sets what is known to be in the next bytes.
+    pub(super) fn expect(&mut self, control: Option<Vec<u8>>) {
+        self.control = control;
+        self.control_found = false;
+    }
+
+    /// Whether it was found; none where nothing was expected.
+    pub(super) fn control(&mut self) -> Option<bool> {
+        self.control.take().map(|_| self.control_found)
+    }
+
+    /// Looks through bytes that stand somewhere.
+    pub(super) fn look(&mut self, place: &'static str, at: &dyn Fn() -> String, bytes: &[u8]) {
+        self.look_from(place, at, bytes, 0);
+    }
+
+    /// The same, of which matches that end within the first `seen` bytes were seen before.
+    fn look_from(&mut self, place: &'static str, at: &dyn Fn() -> String, bytes: &[u8], seen: usize) {
+        if let Some(control) = &self.control
+            && !self.control_found
+        {
+            self.control_found = bytes.windows(control.len().max(1)).any(|window| window == control.as_slice());
+        }
+        for found in self.automaton.find_overlapping_iter(bytes) {
+            if found.end() <= seen {
+                continue;
+            }
+            let Some((canary, form)) = self.patterns.get(found.pattern().as_usize()).copied() else { continue };
+            let hit = self.hits.entry((canary, form, place)).or_insert_with(|| Hit {
+                canary,
+                form,
+                place,
+                at: at(),
+                count: 0,
+            });
+            hit.count += 1;
+        }
+    }
+
+    /// Looks through a stream piece by piece, across their borders too. Returns how many bytes there were.
+    pub(super) fn stream(
+        &mut self,
+        place: &'static str,
+        at: &dyn Fn() -> String,
+        mut next: impl FnMut() -> Result<Option<Vec<u8>>>,
+    ) -> Result<u64> {
+        let (mut carried, mut total): (Vec<u8>, u64) = (Vec::new(), 0);
+        while let Some(piece) = next()? {
+            total += piece.len() as u64;
+            let seen = carried.len();
+            carried.extend_from_slice(&piece);
+            self.look_from(place, at, &carried, seen);
+            let kept = carried.len().min(self.longest.max(64).saturating_sub(1));
+            carried.drain(..carried.len() - kept);
+        }
+        Ok(total)
+    }
+
+    pub(super) fn into_hits(self) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = self.hits.into_values().collect();
+        hits.sort_by(|a, b| (a.canary, a.place, a.form).cmp(&(b.canary, b.place, b.form)));
+        hits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_every_text_is_found_once_across_borders() {
+        let texts = vec!["canary-ada-1".to_owned(), "canary-bo-22".to_owned()];
+        let whole: Vec<u8> = texts
+            .iter()
+            .flat_map(|text| forms(text))
+            .flat_map(|form| [b"..".to_vec(), form.bytes, b"..".to_vec()].concat())
+            .collect();
+        let mut expected = Search::new(&texts).unwrap();
+        expected.look("here", &|| "all".to_owned(), &whole);
+        let expected = expected.into_hits();
+        assert!(texts.iter().enumerate().all(|(number, text)| {
+            let named: Vec<&str> = expected.iter().filter(|hit| hit.canary == number).map(|hit| hit.form).collect();
+            forms(text).iter().all(|form| named.contains(&form.name))
+        }));
+        for size in [1, 2, 3, 7, 64, 1000] {
+            let mut search = Search::new(&texts).unwrap();
+            search.expect(Some(b"canary-bo-22".to_vec()));
+            let mut pieces = whole.chunks(size).map(<[u8]>::to_vec);
+            let total = search.stream("here", &|| "all".to_owned(), || Ok(pieces.next())).unwrap();
+            assert_eq!(total, whole.len() as u64);
+            assert_eq!(search.control(), Some(true), "{size}");
+            assert_eq!(search.into_hits(), expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_found() {
+        let mut search = Search::new(&["canary-ada-1".to_owned()]).unwrap();
+        search.expect(Some(b"missing".to_vec()));
+        search.look("here", &|| String::new(), b"canary-ada-2 and nothing else");
+        assert_eq!(search.control(), Some(false));
+        assert_eq!(search.into_hits(), []);
+    }
+}
