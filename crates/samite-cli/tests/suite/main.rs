@@ -13,6 +13,8 @@ mod audit;
 mod authority;
 mod bad_input;
 mod cadence;
+#[cfg(feature = "kill-points")]
+mod canaries;
 mod closing;
 mod deaths;
 mod documents;

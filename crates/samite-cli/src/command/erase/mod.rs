@@ -28,6 +28,7 @@ use std::process::ExitCode;
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
+    override_usage = "samite erase [OPTIONS] --reason <REASON> <WHAT>\n       samite erase <COMMAND>",
     after_long_help = "\
 Examples:
   samite erase --user ada --reason 'request 1742' --plan
