@@ -64,7 +64,7 @@ impl Embedded {
             let core = &self.store().core;
             let noted = BackedUp { to: files::canonical_to_be(to)?.to_string_lossy().into_owned() };
             let draft = core.draft(EntryKind::BACKED_UP, &noted, Projection::default())?;
-            core.append_as_tenant(core.0.keys.tenant_pseudonym(), vec![draft], Vec::new()).await?;
+            core.append_as_tenant(core.by_tenant()?, vec![draft], Vec::new()).await?;
         }
         let relative = self.home().strip_prefix(self.directory()).map(Path::to_path_buf).unwrap_or_default();
         let home = to.join(relative);

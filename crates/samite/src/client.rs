@@ -18,7 +18,7 @@ pub struct Client {
     pub(crate) subject: Subject,
     pub(crate) actor: Pseudonym,
     /// The principal, as the audit log names it.
-    named: Actor,
+    pub(crate) named: Actor,
 }
 
 impl Client {

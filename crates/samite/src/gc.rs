@@ -151,7 +151,7 @@ impl Client {
                     let what = json!({ "blocks": collected.blocks, "bytes": collected.bytes });
                     let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
                     // That it could not be recorded does not hide that it was done.
-                    self.core.append_as_tenant(self.actor, vec![draft], Vec::new()).await.map_err(|error| {
+                    self.core.append_as_tenant(self.by(), vec![draft], Vec::new()).await.map_err(|error| {
                         let done = format!("{} blocks ({} bytes)", collected.blocks, collected.bytes);
                         error.context(format!("{done} were collected, and that could not be recorded"))
                     })?;
@@ -181,14 +181,14 @@ impl Client {
         for trees in going.chunks(NAMED) {
             let what = Collecting { trees: trees.to_vec(), artifacts: Vec::new() };
             let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
-            self.core.append_as_tenant(self.actor, vec![draft], Vec::new()).await?;
+            self.core.append_as_tenant(self.by(), vec![draft], Vec::new()).await?;
         }
         let expired = roots.expired.iter().map(|expired| expired.artifact);
         let expired: Vec<ArtifactId> = expired.filter(|artifact| !noted.artifacts.contains(artifact)).collect();
         for artifacts in expired.chunks(NAMED) {
             let what = Collecting { trees: Vec::new(), artifacts: artifacts.to_vec() };
             let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
-            self.core.append_as_tenant(self.actor, vec![draft], unmoved(roots.decided.iter().copied())).await?;
+            self.core.append_as_tenant(self.by(), vec![draft], unmoved(roots.decided.iter().copied())).await?;
         }
         Ok(!going.is_empty() || !expired.is_empty())
     }

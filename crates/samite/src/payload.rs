@@ -11,7 +11,7 @@ pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
 pub use audit::{Anchored, AnchoredJournal, HeadPublished};
-pub use erasure::{BackedUp, Counted, Erased, ErasureStarted, HoldLifted, HoldSet, Unreached};
+pub use erasure::{BackedUp, Counted, Erased, ErasureStarted, HoldLifted, HoldSet, NamedActor, Unreached};
 pub use event::{EVENTS, Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 

@@ -2,11 +2,35 @@
 
 use crate::client::Client;
 use crate::core::{Author, Core, Draft};
+use samite_audit::leaf::Actor;
 use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal};
 use samite_model::{FamilyId, JournalId, Principal, Pseudonym, Result};
 use std::sync::Arc;
 
+/// Who causes what is written in the tenant's name.
+#[derive(Clone, Copy)]
+pub(crate) struct By {
+    /// As headers have it.
+    pub(crate) actor: Pseudonym,
+    /// As the audit log has it.
+    pub(crate) named: Actor,
+}
+
+impl Client {
+    /// This principal.
+    pub(crate) fn by(&self) -> By {
+        By { actor: self.actor, named: self.named }
+    }
+}
+
 impl Core {
+    /// The tenant itself.
+    pub(crate) fn by_tenant(&self) -> Result<By> {
+        let tenant = self.0.keys.tenant_pseudonym();
+        let named = Actor { user: self.0.keys.audit_person(tenant)?, agent: None, workload: None };
+        Ok(By { actor: tenant, named })
+    }
+
     /// The tenant's control journal: one, with an id that every process derives alike.
     pub(crate) fn tenant_control(&self) -> JournalId {
         JournalId(self.0.keys.writer("samite tenant control journal").0)
@@ -14,16 +38,11 @@ impl Core {
 
     /// Appends entries whose subject is the tenant to its control journal, making it first where it is new. When this
     /// returns, they are durable.
-    pub(crate) async fn append_as_tenant(
-        &self,
-        actor: Pseudonym,
-        drafts: Vec<Draft>,
-        guards: Vec<Guard>,
-    ) -> Result<()> {
+    pub(crate) async fn append_as_tenant(&self, by: By, drafts: Vec<Draft>, guards: Vec<Guard>) -> Result<()> {
         let control = self.tenant_control();
         let exists = self.0.ledger.journal(control).await?.is_some();
         let subject = self.0.keys.subject_of(self.0.keys.tenant_pseudonym())?;
-        let author = Author { subject, actor, epoch: 0 };
+        let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
         let mut commit = Commit { guards, ..Commit::default() };
         let mut entries = Vec::with_capacity(drafts.len());
         for draft in drafts {
@@ -48,7 +67,7 @@ impl Core {
     }
 
     /// The store as the tenant itself sees it, for what is done in nobody's name.
-    pub(crate) fn as_tenant(self: &Arc<Self>, actor: Pseudonym) -> Result<Client> {
+    pub(crate) fn as_tenant(self: &Arc<Self>, by: By) -> Result<Client> {
         let keys = &self.0.keys;
         let word = |text: &str| text.to_owned();
         let principal = Principal {
@@ -59,6 +78,7 @@ impl Core {
             scopes: Vec::new(),
             parents: Vec::new(),
         };
-        Ok(Client { core: Arc::clone(self), principal, subject: keys.subject_of(keys.tenant_pseudonym())?, actor })
+        let subject = keys.subject_of(keys.tenant_pseudonym())?;
+        Ok(Client { core: Arc::clone(self), principal, subject, actor: by.actor, named: by.named })
     }
 }

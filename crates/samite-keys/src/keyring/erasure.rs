@@ -85,7 +85,8 @@ impl Keyring {
         let Some(bytes) = self.master().load_note(&self.name(), name)? else { return Ok(None) };
         let damaged = || {
             let message = format!("the note {name:?} that {} keeps of this store is damaged", self.master().describe());
-            Error::corrupt("bad_kept_note", message).hint("restore it from a backup of the place where the master key is")
+            Error::corrupt("bad_kept_note", message)
+                .hint("restore it from a backup of the place where the master key is")
         };
         let parts = Envelope::parse(&bytes).map_err(|_| damaged())?;
         if parts.key != self.0.tenant_keys.data_key {

@@ -36,7 +36,7 @@ impl Embedded {
     /// Carries out an erasure that has begun. Whoever calls this holds the lock.
     pub(super) async fn carry_out(&self, started: &ErasureStarted, observer: &Observer) -> Result<ErasureRecord> {
         let core = &self.store().core;
-        let tenant = core.as_tenant(started.actor)?;
+        let tenant = core.as_tenant(started.by())?;
         let all = started.scope.destroys_keys();
 
         observer.tell("fencing writers", 0, None);
@@ -102,7 +102,7 @@ impl Embedded {
             replayed: started.replayed,
         };
         let draft = core.draft(EntryKind::ERASED, &erased, views::erased(&erased))?;
-        core.append_as_tenant(started.actor, vec![draft], Vec::new()).await?;
+        core.append_as_tenant(started.by(), vec![draft], Vec::new()).await?;
         kill_point("erase.recorded");
         let proof = core.said_of_tenant::<Erased>(EntryKind::ERASED).await?.pop();
         Ok(ErasureRecord { state: ErasureState::Done, started: started.clone(), proof })
@@ -231,7 +231,7 @@ impl Core {
             let what = Collecting { trees: Vec::new(), artifacts: artifacts.to_vec() };
             drafts.push(self.draft(EntryKind::COLLECTED, &what, Projection::default())?);
         }
-        if drafts.is_empty() { Ok(()) } else { self.append_as_tenant(started.actor, drafts, Vec::new()).await }
+        if drafts.is_empty() { Ok(()) } else { self.append_as_tenant(started.by(), drafts, Vec::new()).await }
     }
 
     /// The entries of an erasure that are there, with the root over their commitments.

@@ -146,7 +146,7 @@ impl Client {
         let control = self.core.tenant_control();
         let exists = self.core.0.ledger.journal(control).await?.is_some();
         let guards = if exists { vec![Guard::Registers { journal: control, version }] } else { Vec::new() };
-        match self.core.append_as_tenant(self.actor, vec![draft], guards).await {
+        match self.core.append_as_tenant(self.by(), vec![draft], guards).await {
             Err(error) if error.code() == "registers_moved" => Ok(false),
             other => other.map(|()| true),
         }

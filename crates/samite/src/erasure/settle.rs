@@ -66,7 +66,7 @@ impl Embedded {
             let mut started = ErasureStarted { replayed: true, ..noted };
             started.close = core.to_close(&started).await?;
             let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
-            core.append_as_tenant(started.actor, vec![draft], Vec::new()).await?;
+            core.append_as_tenant(started.by(), vec![draft], Vec::new()).await?;
             kill_point("erase.replayed");
         }
         self.finish(observer).await

@@ -4,7 +4,7 @@ use super::{EraseOptions, EraseWhat, ErasurePlan, ErasureRecord, refuse_held};
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
-use crate::payload::{Counted, ErasureStarted, Unreached};
+use crate::payload::{Counted, ErasureStarted, NamedActor, Unreached};
 use crate::views;
 use samite_host::files::FileLock;
 use samite_host::kill_point;
@@ -38,7 +38,7 @@ impl Embedded {
     /// something that tells cannot be read.
     pub async fn plan_erasure(&self, client: &Client, options: &EraseOptions) -> Result<ErasurePlan> {
         let prepared = client.prepare(&options.what).await?;
-        let tenant = client.core.as_tenant(client.actor)?;
+        let tenant = client.core.as_tenant(client.by())?;
         let holds = client.core.holds().await?;
         let mut writers = Vec::new();
         for journal in &prepared.plan.close {
@@ -87,11 +87,11 @@ impl Embedded {
         if prepared.scope.destroys_keys() {
             core.0.keys.master().can_destroy()?;
         }
-        let tenant = core.as_tenant(client.actor)?;
+        let tenant = core.as_tenant(client.by())?;
         let started = tenant.started(prepared, &options.reason).await?;
         let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
         let guard = Guard::Registers { journal: control, version };
-        core.append_as_tenant(client.actor, vec![draft], vec![guard]).await.map_err(|error| {
+        core.append_as_tenant(client.by(), vec![draft], vec![guard]).await.map_err(|error| {
             if error.code() != "registers_moved" {
                 return error;
             }
@@ -174,6 +174,7 @@ impl Client {
         Ok(ErasureStarted {
             erasure: FamilyId(core.random_id()?),
             actor: self.actor,
+            named: NamedActor::of(&self.named),
             reason: reason.to_owned(),
             begun: core.now(),
             epoch: core.0.keys.epoch()?,

@@ -1,6 +1,8 @@
 //! What entries say of erasures and holds. All of them are sealed under the tenant's own key, and hold no name, path or
 //! word of the person whose data it is.
 
+use crate::tenant::By;
+use samite_audit::leaf::Actor;
 use samite_model::erasure::{Derived, HoldOn, Run, Scope};
 use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Pseudonym, SessionId};
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,8 @@ pub struct ErasureStarted {
     pub subject: Pseudonym,
     /// Who asked for it.
     pub actor: Pseudonym,
+    /// The same, as the audit log has it.
+    pub named: NamedActor,
     /// Why, as it was given.
     pub reason: String,
     /// When it was asked for, in nanoseconds since 1970.
@@ -54,6 +58,33 @@ pub struct ErasureStarted {
     /// Whether it is done again, in a copy of the store that is older than it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
+}
+
+impl ErasureStarted {
+    /// Who asked for it.
+    pub(crate) fn by(&self) -> By {
+        let NamedActor { user, agent, workload } = self.named;
+        By { actor: self.actor, named: Actor { user, agent, workload } }
+    }
+}
+
+/// Who did something, as the audit log has it: their keys may be gone when it is said again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedActor {
+    /// The person.
+    pub user: Pseudonym,
+    /// The agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Pseudonym>,
+    /// The workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Pseudonym>,
+}
+
+impl NamedActor {
+    pub(crate) fn of(actor: &Actor) -> Self {
+        Self { user: actor.user, agent: actor.agent, workload: actor.workload }
+    }
 }
 
 /// How much of something was found, deleted and retained.
