@@ -185,6 +185,10 @@ impl Core {
         let mut forks = HashMap::new();
         for stored in self.0.ledger.read(read).await? {
             let entry = self.open(control.id, &stored)?;
+            // What was erased with its session says nothing any more.
+            if entry.payload.is_none() {
+                continue;
+            }
             let forked: BranchForked = entry.json()?;
             forks.insert(forked.branch, (forked, entry.header.time));
         }

@@ -98,11 +98,13 @@ impl Client {
             .hint("`samite erase resume` goes on when it is done"))
     }
 
-    /// Ends the pins of an owner: what is being written for them is not committed.
-    pub(super) async fn end_pins(&self, owner: Pseudonym) -> Result<()> {
+    /// Ends the pins of an owner, or all of them: what is being written under them is not committed.
+    pub(super) async fn end_pins(&self, owner: Option<Pseudonym>) -> Result<()> {
         let blocks = &self.core.0.blocks;
-        for pin in blocks.pins(self.core.now()).await?.into_iter().filter(|pin| pin.owner == owner) {
-            blocks.unpin(pin.id).await?;
+        for pin in blocks.pins(self.core.now()).await? {
+            if owner.is_none_or(|owner| owner == pin.owner) {
+                blocks.unpin(pin.id).await?;
+            }
         }
         Ok(())
     }

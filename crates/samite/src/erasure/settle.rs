@@ -35,27 +35,30 @@ impl Embedded {
         let core = &self.store().core;
         let name = |error: Error| error.context(self.directory().display());
         let forgotten = core.unknown_erasures(core.noted_erasures()?).await.map_err(name)?;
+        let unfinished = match core.unfinished_erasures().await {
+            // What is damaged is named by a verification, and the rest can be used.
+            Err(error) if error.kind() == ErrorKind::Corrupt && forgotten.is_empty() => Vec::new(),
+            unfinished => unfinished.map_err(name)?,
+        };
+        // Nothing of an older copy is served before all of it is done.
+        let pending = forgotten.len() + unfinished.iter().filter(|started| started.replayed).count();
         if self.is_read_only() {
-            let count = forgotten.len();
-            return if count == 0 {
+            return if pending == 0 {
                 Ok(Vec::new())
             } else {
                 Err(Error::denied(
                     "erasures_pending",
-                    format!("this is a copy of the store from before {count} erasures, which must be done here first"),
+                    format!(
+                        "this is a copy of the store from before {pending} erasures, which must be done here first"
+                    ),
                 )
                 .hint("open it once for writing: `samite erase resume`"))
             };
         }
-        if forgotten.is_empty() {
-            match core.unfinished_erasures().await {
-                Ok(unfinished) if !unfinished.is_empty() => {}
-                // What is damaged is named by a verification, and the rest can be used.
-                Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-                _ => return Ok(Vec::new()),
-            }
+        if forgotten.is_empty() && unfinished.is_empty() {
+            return Ok(Vec::new());
         }
-        let lock = if forgotten.is_empty() {
+        let lock = if pending == 0 {
             // Somebody who is at it needs no help.
             FileLock::try_acquire(&self.erasing_lock())?
         } else {

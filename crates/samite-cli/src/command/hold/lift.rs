@@ -9,9 +9,12 @@ use std::process::ExitCode;
 
 /// Lift a legal hold
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "samite hold lift --reason <REASON> <ON>",
+    after_long_help = "\
 Examples:
-  samite hold lift --user ada --reason 'case 12/2027 is closed'")]
+  samite hold lift --user ada --reason 'case 12/2027 is closed'"
+)]
 pub(crate) struct Lift {
     #[command(flatten)]
     on: On,

@@ -12,10 +12,13 @@ use std::process::ExitCode;
 /// No erasure, deletion of a branch, thinning or collection takes what is under it until it is lifted. One that stands
 /// keeps its first reason.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "samite hold set --reason <REASON> <ON>",
+    after_long_help = "\
 Examples:
   samite hold set --user ada --reason 'case 12/2027'
-  samite hold set --session 3f2a --reason 'case 12/2027'")]
+  samite hold set --session 3f2a --reason 'case 12/2027'"
+)]
 pub(crate) struct Set {
     #[command(flatten)]
     on: On,

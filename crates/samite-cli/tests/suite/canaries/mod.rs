@@ -36,6 +36,8 @@ fn plant() -> Planted {
     }
     let [ada, bo] = gardens.map(Garden::into_texts);
     assert!(ada.0.len() + ada.1.len() >= EACH && bo.0.len() + bo.1.len() >= EACH, "{} {}", ada.0.len(), bo.0.len());
+    // The person at the command line has keys before anything is killed.
+    place.json(&["session", "new"]).json();
     let surfaces = ada.2.into_iter().chain(bo.2).collect();
     Planted { place, ada: (ada.0, ada.1), bo: (bo.0, bo.1), surfaces }
 }
