@@ -9,6 +9,7 @@ use crate::views::{OpenStep, Projection, register, row};
 use crate::workspace::{BytesByTree, gone_on_from};
 use samite_keys::Body;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
+use samite_model::erasure::Hold;
 use samite_model::{
     ArtifactId, BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId,
 };
@@ -271,36 +272,7 @@ impl Client {
                 }
             }
         }
-        let deleted = branches().filter(|state| state.status == JournalStatus::Deleted);
-        let deleting: HashSet<SessionId> = deleted.map(|state| state.family).collect();
-        for control in states.iter().filter(|state| state.kind == JournalKind::SessionControl) {
-            if !deleting.contains(&control.family) {
-                continue;
-            }
-            if held(control.owner, control.family) {
-                for deletion in core.deletions(control).await?.into_iter().flatten() {
-                    let root = |block: &BlockId, tree| Root {
-                        label: deletion.branch.short(),
-                        owner: control.owner,
-                        block: *block,
-                        tree,
-                    };
-                    roots.keep.extend(deletion.trees.iter().map(|block| root(block, true)));
-                    roots.keep.extend(deletion.payloads.iter().map(|block| root(block, false)));
-                }
-                continue;
-            }
-            // One that was cut off before it cut anything takes nothing.
-            let deletions = core.deletions(control).await?.into_iter().flatten();
-            for deletion in deletions.filter(|deletion| roots.deleted.contains(&deletion.branch)) {
-                let root = |block: &BlockId, tree| {
-                    let label = deletion.branch.short();
-                    (control.family, deletion.branch, Root { label, owner: control.owner, block: *block, tree })
-                };
-                roots.drop.extend(deletion.trees.iter().map(|block| root(block, true)));
-                roots.drop.extend(deletion.payloads.iter().map(|block| root(block, false)));
-            }
-        }
+        self.deleted_roots(&states, &holds, &mut roots).await?;
         // A branch that came to be retained after its trees were collected has none of them, and none go twice.
         let places = core.0.blocks.find_blocks(roots.keep.iter().map(|root| root.block).collect()).await?;
         let mut places = places.into_iter();
@@ -324,6 +296,35 @@ impl Client {
         });
         roots.heads = states.iter().map(|state| (state.id, state.head_link)).collect();
         Ok(roots)
+    }
+
+    /// What went with branches that were deleted: it goes, unless it is held.
+    async fn deleted_roots(&self, states: &[JournalState], holds: &[Hold], roots: &mut Roots) -> Result<()> {
+        let is_branch = |state: &&JournalState| state.kind == JournalKind::Branch;
+        let deleted = states.iter().filter(is_branch).filter(|state| state.status == JournalStatus::Deleted);
+        let deleting: HashSet<SessionId> = deleted.map(|state| state.family).collect();
+        let is_control = |state: &&JournalState| state.kind == JournalKind::SessionControl;
+        for control in states.iter().filter(is_control).filter(|control| deleting.contains(&control.family)) {
+            let is_held = crate::erasure::keeps(holds, control.owner, control.family);
+            // One that was cut off before it cut anything takes nothing.
+            let deletions = self.core.deletions(control).await?.into_iter().flatten();
+            for deletion in deletions.filter(|deletion| is_held || roots.deleted.contains(&deletion.branch)) {
+                let root = |block: &BlockId, tree| Root {
+                    label: deletion.branch.short(),
+                    owner: control.owner,
+                    block: *block,
+                    tree,
+                };
+                let named = deletion.trees.iter().map(|block| root(block, true));
+                let named = named.chain(deletion.payloads.iter().map(|block| root(block, false)));
+                if is_held {
+                    roots.keep.extend(named);
+                } else {
+                    roots.drop.extend(named.map(|root| (control.family, deletion.branch, root)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What artifacts keep: all that somebody still has time for. What a collection once recorded to take is over for good.

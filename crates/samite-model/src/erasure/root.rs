@@ -5,7 +5,9 @@ use ring::digest::{Context, SHA256};
 
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut context = Context::new(&SHA256);
-    parts.iter().for_each(|part| context.update(part));
+    for part in parts {
+        context.update(part);
+    }
     let mut bytes = [0; 32];
     bytes.copy_from_slice(context.finish().as_ref());
     bytes

@@ -15,7 +15,7 @@ use samite_workspace::Collected;
 use std::collections::HashSet;
 
 /// So many entries are looked at, and become tombstones, at once.
-const BATCH: u64 = 2048;
+const BATCH: u64 = 512;
 /// So many runs do.
 const RUNS: usize = 256;
 /// An entry names at most so many trees.

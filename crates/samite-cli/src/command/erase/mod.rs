@@ -82,22 +82,20 @@ enum Other {
 }
 
 #[derive(Serialize)]
-struct Erased {
+struct Answered {
     planned: bool,
     plan: ErasurePlanShape,
     erased: Option<ErasureShape>,
 }
 
-impl Answer for Erased {
+impl Answer for Answered {
     fn show(&self, page: &mut Page) {
-        match &self.erased {
-            Some(erased) => erased.show(page),
-            None => {
-                self.plan.show(page);
-                page.gap();
-                page.line("nothing was touched");
-            }
+        if let Some(erased) = &self.erased {
+            return erased.show(page);
         }
+        self.plan.show(page);
+        page.gap();
+        page.line("nothing was touched");
     }
 }
 
@@ -153,7 +151,7 @@ impl Erase {
                 .hint("nothing was touched; --yes erases it, --plan shows what goes and what stays"));
         }
         if self.plan {
-            surface.printer.answer(&Erased { planned: true, plan, erased: None })?;
+            surface.printer.answer(&Answered { planned: true, plan, erased: None })?;
             return Ok(ExitCode::SUCCESS);
         }
         if !surface.printer.is_json() {
@@ -166,7 +164,7 @@ impl Erase {
         options.observer = progress.observer();
         let record = store.erase(&client, &options).await?;
         drop(progress);
-        surface.printer.answer(&Erased { planned: false, plan, erased: Some(ErasureShape::new(&record)) })?;
+        surface.printer.answer(&Answered { planned: false, plan, erased: Some(ErasureShape::new(&record)) })?;
         Ok(ExitCode::SUCCESS)
     }
 }

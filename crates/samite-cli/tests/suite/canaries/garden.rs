@@ -70,7 +70,7 @@ impl Garden {
         self.planted += 1;
         let (person, number) = (self.person, self.planted);
         let random = samite_host::random_id::<6>(&SystemRandomness::new()).unwrap();
-        let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let random = data_encoding::HEXLOWER.encode(&random);
         format!("canary+{person}ö {number:04} {random}")
     }
 

@@ -105,7 +105,7 @@ fn noise(length: usize, text: &str) -> Vec<u8> {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        (state >> 32) as u8
+        state.to_le_bytes()[4]
     };
     (0..length).map(|_| next()).collect()
 }
@@ -235,7 +235,7 @@ fn links(garden: &Garden, texts: &[String]) {
     for (number, target) in targets.iter().enumerate() {
         symlink(format!("../{target}"), garden.work.join(format!("link {number}"))).unwrap();
     }
-    garden.file(".samiteignore", rules.iter().map(|rule| format!("{rule}.log\n")).collect::<String>().as_bytes());
+    garden.file(".samiteignore", (rules.join(".log\n") + ".log\n").as_bytes());
     checkpoint(garden, None);
 }
 
@@ -255,7 +255,9 @@ fn extended(garden: &Garden, texts: &[String]) {
 }
 
 fn labels(garden: &Garden, texts: &[String]) {
-    texts.iter().for_each(|text| checkpoint(garden, Some(text)));
+    for text in texts {
+        checkpoint(garden, Some(text));
+    }
 }
 
 fn artifacts(garden: &Garden, texts: &[String]) {
@@ -344,7 +346,7 @@ fn imports(garden: &Garden, texts: &[String]) {
         fs::write(&path, content).unwrap();
         path
     };
-    let lines = |all: &[Value]| all.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let lines = |all: &[Value]| all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
     let mut importer = Importer::new(&garden.client);
     let mut source = |harness: Harness, path: &std::path::Path| {
         block_on(importer.source(harness, path, &mut |_| {})).unwrap();

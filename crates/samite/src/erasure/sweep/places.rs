@@ -30,7 +30,7 @@ fn kind_of(relative: &Path) -> (&'static str, Option<&'static [u8]>) {
         "ledger.db-shm" | "ledger.high" => ("high_water", None),
         "keystore" => ("keys", Some(b"samite-keystore")),
         "node.toml" => ("store", Some(b"format = ")),
-        _ if name.ends_with(".pack") => ("packs", Some(b"samite/pack/v1")),
+        _ if relative.extension().is_some_and(|ending| ending == "pack") => ("packs", Some(b"samite/pack/v1")),
         _ if within("packs") => ("packs", None),
         _ if within("keys") => ("keys", None),
         _ if within("tlog") => ("tiles", None),
@@ -47,14 +47,11 @@ struct Tally(Vec<SweptPlace>);
 
 impl Tally {
     fn add(&mut self, name: &'static str, bytes: u64, control: Option<bool>) {
-        let place = match self.0.iter_mut().find(|place| place.name == name) {
-            Some(place) => place,
-            None => {
-                self.0.push(SweptPlace { name, ..SweptPlace::default() });
-                let Some(place) = self.0.last_mut() else { return };
-                place
-            }
-        };
+        let known = self.0.iter().position(|place| place.name == name).unwrap_or_else(|| {
+            self.0.push(SweptPlace { name, ..SweptPlace::default() });
+            self.0.len() - 1
+        });
+        let Some(place) = self.0.get_mut(known) else { return };
         place.units += 1;
         place.bytes += bytes;
         place.control = match (place.control, control) {
