@@ -14,7 +14,8 @@ const ENTRIES: usize = 1_024;
 const ENTRY: usize = 64 << 10;
 const SMALL: usize = 500;
 
-fn event(bytes: usize) -> Result<NewEvent> {
+/// A message of so many random bytes.
+pub(crate) fn event(bytes: usize) -> Result<NewEvent> {
     // Randomness does not shrink: the session is as large on the disk as it says.
     let mut body = vec![0; bytes];
     SystemRandomness::new().fill(&mut body)?;

@@ -4,6 +4,7 @@
 //! with 1.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table on the terminal is what this program is for")]
 
+mod acts;
 mod bare;
 mod exports;
 mod forks;
@@ -87,6 +88,8 @@ enum Part {
     Hooks,
     /// Exporting an audit log of 500,000 entries, and verifying the export.
     Exports,
+    /// Leaves of the audit log in the commits of their acts, and what the log costs where there are none.
+    Acts,
 }
 
 /// What every part works with.
@@ -143,6 +146,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Rewind => rewind::measure(&bench, &mut table),
             Part::Hooks => hooks::measure(&bench, &mut table),
             Part::Exports => exports::measure(&bench, &mut table),
+            Part::Acts => acts::measure(&bench, &mut table),
         };
         match measured {
             Ok(()) => {}

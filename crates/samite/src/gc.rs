@@ -11,7 +11,8 @@ use samite_keys::Body;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
 use samite_model::erasure::Hold;
 use samite_model::{
-    ArtifactId, BlockId, BranchId, EntryKind, Error, Header, JournalId, Link, Position, Result, SessionId,
+    ArtifactId, BlockId, BranchId, EntryKind, Error, ErrorKind, Header, JournalId, Link, Observer, Position, Result,
+    SessionId,
 };
 use samite_workspace::{CollectOptions, Collected, Root, begin_collection, collect, preview};
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,12 @@ impl Client {
                         let done = format!("{} blocks ({} bytes)", collected.blocks, collected.bytes);
                         error.context(format!("{done} were collected, and that could not be recorded"))
                     })?;
+                    // A collection comes now and then: the time to say of idle branches how far they came.
+                    match self.audit().anchor(&Observer::default()).await {
+                        // What was collected is gone all the same, and the next anchor covers what this one did not.
+                        Err(error) if error.kind() == ErrorKind::Unavailable => {}
+                        other => drop(other?),
+                    }
                     return Ok(collected);
                 }
                 Err(error) if matches!(error.code(), "head_moved" | "pin_live") => {}

@@ -170,6 +170,10 @@ impl Place {
     pub(crate) fn verify(&self) {
         let did = self.run(&["verify"]);
         assert!(did.status == 0 && did.json()["ok"] == true, "the store does not verify: {did:?}");
+        let did = self.run(&["audit", "verify"]);
+        // Where nothing was done yet, nothing was logged.
+        let nothing = did.status == 3 && did.err.contains("no_audit_log");
+        assert!(nothing || did.status == 0 && did.json()["ok"] == true, "it is not as its audit log says: {did:?}");
     }
 
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) {

@@ -3,6 +3,7 @@
 //! A claim without a test is not made: what nothing proves is not covered.
 
 mod artifacts;
+mod audit;
 mod session;
 mod text;
 mod workspace;
@@ -45,7 +46,7 @@ impl Store {
 
     /// Whether this version has it.
     pub const fn is_there(self) -> bool {
-        matches!(self, Self::Session | Self::Workspace | Self::Artifacts)
+        matches!(self, Self::Session | Self::Workspace | Self::Artifacts | Self::Audit)
     }
 
     /// The store of a name.
@@ -215,6 +216,8 @@ pub enum Bound {
     SinceLastTree,
     /// What changed among the deliverables since they were published.
     SinceLastPublished,
+    /// What was changed of what was logged since a head was exported or cosigned.
+    SinceLastPublishedHead,
     /// Whether a step happened that has no result: it is listed, and a person or a probe says.
     ListedDoubt,
 }
@@ -224,6 +227,9 @@ impl Bound {
     pub fn words(self, settings: Option<&Settings>) -> String {
         match (self, settings.map(|settings| settings.cadence)) {
             (Self::ListedDoubt, _) => "whether a step without a result ran: each is listed".to_owned(),
+            (Self::SinceLastPublishedHead, _) => {
+                "what is changed of the record since a head was last exported or cosigned".to_owned()
+            }
             (Self::SinceLastPublished, _) => {
                 "what changed among the deliverables since they were published last (the end of a turn, a close, or \
                  `artifact deliver`)"
@@ -302,7 +308,8 @@ pub fn claims_of(store: Store) -> Vec<Claim> {
         Store::Session => session::CLAIMS.to_vec(),
         Store::Workspace => workspace::CLAIMS.to_vec(),
         Store::Artifacts => artifacts::CLAIMS.to_vec(),
-        Store::Memory | Store::Audit => Failure::ALL
+        Store::Audit => audit::CLAIMS.to_vec(),
+        Store::Memory => Failure::ALL
             .into_iter()
             .map(|failure| {
                 let (why, next) = ("This version has no such store.", "Keep such state elsewhere.");

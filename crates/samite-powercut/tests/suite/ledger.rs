@@ -4,10 +4,10 @@ use crate::cuts::{After, replay};
 use crate::planned::LEDGER;
 use crate::recording::{Recording, Worker};
 use samite_host::files;
-use samite_ledger::testing::block_on;
+use samite_ledger::testing::{PlainFinisher, block_on};
 use samite_ledger::verify::{Options, verify};
 use samite_ledger::{
-    Append, BlockIndex, BlockPlace, Commit, Guard, JournalFilter, JournalKind, JournalStatus, LeaseOutcome,
+    Append, BlockIndex, BlockPlace, Commit, Finisher, Guard, JournalFilter, JournalKind, JournalStatus, LeaseOutcome,
     LeaseRequest, Ledger, NewBlock, NewEntry, NewJournal, NewRow, OpenOptions, Pin, Read, RowQuery, SqliteLedger,
 };
 use samite_model::{
@@ -15,6 +15,8 @@ use samite_model::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 const OWNER: Pseudonym = Pseudonym([7; 16]);
 const ROW: u16 = 5;
@@ -77,6 +79,21 @@ fn entry(writer: u8, number: u64, size: usize, key: u8) -> NewEntry {
     }
 }
 
+/// An entry with a leaf in the audit log.
+fn act(writer: u8, number: u64) -> NewEntry {
+    NewEntry { leaf: Some(leaf_draft(writer, number)), ..entry(writer, number, 200, 3) }
+}
+
+fn leaf_draft(writer: u8, number: u64) -> Vec<u8> {
+    [&[writer][..], &number.to_be_bytes()].concat()
+}
+
+/// How to open the ledger.
+fn options(folder: &Path) -> OpenOptions {
+    let finisher: Option<Arc<dyn Finisher>> = Some(Arc::new(PlainFinisher));
+    OpenOptions { finisher, ..OpenOptions::new(folder.join("ledger.db")).create() }
+}
+
 fn new_journal(id: JournalId, parent: Option<Position>) -> NewJournal {
     NewJournal { id, family: FamilyId([1; 16]), kind: JournalKind::Branch, owner: OWNER, parent }
 }
@@ -92,7 +109,7 @@ fn commit(writer: u8, number: u64) -> Commit {
         guards: vec![Guard::Head { journal: journal_id(writer), seq: 2 * (number - 1) }],
         appends: vec![
             Append { journal: journal_id(writer), entries: own },
-            Append { journal: journal_id(COMMON), entries: vec![entry(writer, number, 200, 3)] },
+            Append { journal: journal_id(COMMON), entries: vec![act(writer, number)] },
         ],
         blocks: vec![NewBlock { id: block(writer, number), owner: OWNER, place }],
         ..Commit::default()
@@ -117,7 +134,7 @@ fn child() {
     let Some(worker) = Worker::this() else { return };
     let folder = worker.mount.join("a/b");
     files::create_private_dir(&folder).unwrap();
-    let ledger = SqliteLedger::open(OpenOptions::new(folder.join("ledger.db")).create()).unwrap();
+    let ledger = SqliteLedger::open(options(&folder)).unwrap();
     std::thread::scope(|scope| {
         for thread in 1..=2 {
             let writer = u8::try_from(worker.number * 2 + thread).unwrap();
@@ -175,7 +192,7 @@ async fn check(after: &After<'_, Act>) {
     let folder = after.directory.join("a/b");
     files::create_private_dir(&folder).unwrap();
     // What the high-water file says is lost, and was not, or was, is an error here.
-    let ledger = SqliteLedger::open(OpenOptions::new(folder.join("ledger.db")).create()).unwrap();
+    let ledger = SqliteLedger::open(options(&folder)).unwrap();
     assert_eq!(ledger.check_physical().await.unwrap(), []);
     let report = verify(&ledger, Options::default()).await.unwrap();
     assert!(report.findings.is_empty(), "{:?}", report.findings);
@@ -221,6 +238,7 @@ async fn whole_commits(ledger: &SqliteLedger) -> BTreeMap<u8, u64> {
             *commits.entry(Header::decode(&stored.header).unwrap().commitment.0[0]).or_default() += 1;
         }
     }
+    check_leaves(ledger, &commits).await;
     for (writer, count) in &commits {
         let entries = ledger.read(Read::range(journal_id(*writer), 1, u64::MAX)).await.unwrap();
         assert_eq!(entries.len() as u64, 2 * count, "a commit of writer {writer} is there by half");
@@ -236,6 +254,27 @@ async fn whole_commits(ledger: &SqliteLedger) -> BTreeMap<u8, u64> {
         assert!(found.iter().all(|found| found.as_deref() == Some(&[*writer; 100])), "a block is lost");
     }
     commits
+}
+
+/// The log has a leaf for each act, in their order, and its state is that of its leaves.
+async fn check_leaves(ledger: &SqliteLedger, commits: &BTreeMap<u8, u64>) {
+    let acts: u64 = commits.values().sum();
+    let leaves = ledger.leaves(1, 0, usize::MAX).await.unwrap();
+    assert_eq!(leaves.len() as u64, acts);
+    let state = ledger.audit_log(None).await.unwrap();
+    assert_eq!(state.map_or(0, |state| state.size), acts);
+    if acts == 0 {
+        return;
+    }
+    let entries = ledger.read(Read::range(journal_id(COMMON), 1, u64::MAX)).await.unwrap();
+    let mut next: BTreeMap<u8, u64> = BTreeMap::new();
+    for (leaf, entry) in leaves.iter().zip(&entries) {
+        let writer = Header::decode(&entry.header).unwrap().commitment.0[0];
+        let number = next.entry(writer).or_default();
+        *number += 1;
+        let place = [journal_id(COMMON).as_bytes(), &entry.seq.to_be_bytes()[..], entry.link.as_bytes()].concat();
+        assert!(*leaf == [leaf_draft(writer, *number), place].concat(), "the leaf of seq {} is another's", entry.seq);
+    }
 }
 
 /// Writes on, twice: before and after the log is folded away.

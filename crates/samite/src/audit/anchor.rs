@@ -4,8 +4,9 @@ use super::Audit;
 use crate::payload::{Anchored, AnchoredJournal};
 use crate::views::{self, register};
 use samite_audit::leaf::Anchor;
-use samite_ledger::{Append, Commit, JournalFilter, JournalKind, JournalState, NewEntry, NewJournal};
-use samite_model::{EntryKind, FamilyId, JournalId, Observer, Result};
+use samite_ledger::{Append, Commit, JournalFilter, JournalKind, JournalState, NewEntry, NewJournal, Read};
+use samite_model::audit::{Coverage, coverage};
+use samite_model::{EntryKind, FamilyId, Header, JournalId, Observer, Result};
 use std::collections::HashMap;
 
 /// How many journals one leaf anchors.
@@ -47,20 +48,45 @@ impl Audit {
             .collect();
         for (done, some) in moved.chunks(A_LEAF).enumerate() {
             observer.tell("anchoring journals", (done * A_LEAF) as u64, Some(moved.len() as u64));
-            let anchored = Anchored { journals: some.to_vec() };
-            let anchors = some
-                .iter()
-                .map(|journal| Anchor { journal: journal.journal, seq: journal.seq, link: journal.link })
-                .collect();
-            let core = &self.client.core;
-            let draft = core.draft(EntryKind::ANCHORED, &anchored, views::anchored(&anchored))?;
-            let mut entry = core.seal(own, &self.client.author(0), draft)?;
-            if entry.leaf.is_some() {
-                entry.leaf = Some(core.leaf(&self.client.author(0), anchors)?);
-            }
-            self.append(entry).await?;
+            self.anchor_these(some).await?;
         }
         Ok(moved.len())
+    }
+
+    /// Puts into the log how far journals have come that nobody writes to any more for now, but for those whose last entry is an
+    /// act: its leaf did that. When this returns, it is durable.
+    pub(crate) async fn anchor_idle(&self, journals: &[JournalId]) -> Result<()> {
+        let core = &self.client.core;
+        if !core.0.logged {
+            return Ok(());
+        }
+        let mut idle = Vec::new();
+        for journal in journals {
+            let state = core.journal(*journal).await?;
+            let last = Read { payloads: false, ..Read::range(*journal, state.head, state.head) };
+            let Some(last) = core.0.ledger.read(last).await?.into_iter().next() else { continue };
+            if coverage(Header::decode(&last.header)?.kind) != Coverage::Leaf {
+                idle.push(AnchoredJournal { journal: *journal, seq: state.head, link: state.head_link });
+            }
+        }
+        for some in idle.chunks(A_LEAF) {
+            self.anchor_these(some).await?;
+        }
+        Ok(())
+    }
+
+    async fn anchor_these(&self, journals: &[AnchoredJournal]) -> Result<()> {
+        let anchored = Anchored { journals: journals.to_vec() };
+        let anchor =
+            |journal: &AnchoredJournal| Anchor { journal: journal.journal, seq: journal.seq, link: journal.link };
+        let anchors = journals.iter().map(anchor).collect();
+        let (core, own) = (&self.client.core, self.journal());
+        let draft = core.draft(EntryKind::ANCHORED, &anchored, views::anchored(&anchored))?;
+        let mut entry = core.seal(own, &self.client.author(0), draft)?;
+        if entry.leaf.is_some() {
+            entry.leaf = Some(core.leaf(&self.client.author(0), anchors)?);
+        }
+        self.append(entry).await
     }
 
     /// Appends to the journal of what is done with the log, making it first where it is new.

@@ -150,6 +150,7 @@ impl Writer {
                 self.keep_transcript(event).await?;
                 self.tree_now("session end", false).await?;
                 handled.recorded = self.hook_event(event).await?;
+                self.client.audit().anchor_idle(&[self.branch()]).await?;
             }
             What::Prompt(text) => {
                 self.before_prompt().await?;

@@ -191,3 +191,23 @@ fn a_log_that_was_changed_or_cut_is_found() {
         });
     }
 }
+
+#[test]
+fn a_collection_anchors_what_is_idle() {
+    let place = Place::new();
+    run(async {
+        let client = place.client().await;
+        let session = client.create_session(NewSession::default()).await.unwrap();
+        let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("one")).await.unwrap();
+        writer.release().await.unwrap();
+        let covered = client.audit().covering(session.current, 1).await;
+        assert_eq!(covered.unwrap_err().code(), "not_covered");
+        client.collect().await.unwrap();
+        let (log, index) = client.audit().covering(session.current, 1).await.unwrap();
+        let (act, _) = client.audit().show(Some(log), index).await.unwrap();
+        assert_eq!(act.leaf.act.as_str(), "anchored");
+        let anchor = act.leaf.anchors.iter().find(|anchor| anchor.journal == session.current).unwrap();
+        assert_eq!(anchor.seq, 1);
+    });
+}

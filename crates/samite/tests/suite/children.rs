@@ -39,13 +39,13 @@ impl Process {
         self.0.try_wait().unwrap().is_some()
     }
 
-    /// Stops it; when this returns, no thread of it runs.
+    /// Stops it, unless it has ended; when this returns, no thread of it runs.
     pub(crate) fn stop(&self) {
         self.signal("STOP");
         let stat = format!("/proc/{}/stat", self.0.id());
         soon("the process stops", || {
             let stat = std::fs::read_to_string(&stat).unwrap();
-            stat.rsplit(')').next().unwrap().trim_start().starts_with('T')
+            stat.rsplit(')').next().unwrap().trim_start().starts_with(['T', 'Z'])
         });
     }
 

@@ -90,17 +90,17 @@ impl Target {
     pub(super) async fn finish(self, client: &Client, current: Option<BranchRef>) -> Result<()> {
         let mut last = None;
         // Where nothing is new, the person may have gone another way since: that stays.
-        let mut added = false;
+        let mut added = Vec::new();
         for (name, import) in self.branches {
             let (branch, new) = import.finish().await?;
-            added |= new;
+            added.extend(new.then_some(branch));
             if current == Some(name) {
                 last = Some(branch);
             }
         }
-        if let (Some(branch), true) = (last, added) {
+        if let (Some(branch), false) = (last, added.is_empty()) {
             client.make_current(self.session, branch).await?;
         }
-        Ok(())
+        client.audit().anchor_idle(&added).await
     }
 }
