@@ -7,6 +7,7 @@ use crate::merkle::{Frontier, Hash, complete_root, leaf_hash};
 use crate::tile::{FULL, SPAN, TileKind, TilePath, bundle_entries, tile_hashes};
 use crate::tree_head::TreeHead;
 use samite_model::Result;
+use std::ops::Range;
 use std::path::Path;
 
 /// Hashes of one level of tiles; what cannot be known is none.
@@ -15,13 +16,15 @@ type Known = Vec<Option<Hash>>;
 pub(super) struct Descent<'a> {
     tiles: FolderTiles,
     head: &'a TreeHead,
+    /// The entries that must be there.
+    wanted: Range<u64>,
     found: Verification,
     expected: Expected,
 }
 
 impl<'a> Descent<'a> {
-    pub(super) fn new(folder: &Path, head: &'a TreeHead, found: Verification) -> Self {
-        Self { tiles: FolderTiles::new(folder), head, found, expected: Expected::new() }
+    pub(super) fn new(folder: &Path, head: &'a TreeHead, wanted: Range<u64>, found: Verification) -> Self {
+        Self { tiles: FolderTiles::new(folder), head, wanted, found, expected: Expected::new() }
     }
 
     /// What was found, and which files the log has.
@@ -201,6 +204,7 @@ impl<'a> Descent<'a> {
                     (None, TileKind::Hashes(_)) => (format!("has {} bytes, which are no hashes", bytes.len()), None),
                 }
             }
+            Ok(None) if !self.is_wanted(path) => return Ok(None),
             Ok(None) => ("is missing".to_owned(), None),
             Err(error) if error.code() == "bad_tile" => ("is no regular file".to_owned(), None),
             Err(error) => return Err(error),
@@ -209,6 +213,13 @@ impl<'a> Descent<'a> {
             self.found.find(&path, Some(path.first_leaf()), what);
         }
         Ok(read)
+    }
+
+    /// Whether a file must be there. What is not full makes the root, whichever entries are asked for.
+    fn is_wanted(&self, path: TilePath) -> bool {
+        let leaves = path.leaves();
+        let makes_the_root = !path.is_full() && path.kind != TileKind::Entries;
+        makes_the_root || (leaves.start < self.wanted.end && self.wanted.start < leaves.end)
     }
 
     fn tile(&mut self, path: TilePath) -> Result<Option<Vec<Hash>>> {

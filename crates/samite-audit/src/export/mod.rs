@@ -4,10 +4,12 @@
 mod descent;
 mod folder;
 mod leftovers;
+mod segment;
 mod verify;
 
 pub use folder::{FolderTiles, HEAD_FILE, read_head};
-pub use verify::{Finding, MOST_FINDINGS, Verification, continues, verify};
+pub use segment::{Archived, Pruned, archive, older_than, prune};
+pub use verify::{Finding, MOST_FINDINGS, Verification, continues, verify, verify_segment};
 
 use crate::note::{Note, VerifierKey};
 use crate::tile::{Edge, TileKind, TileStream};

@@ -9,6 +9,7 @@ use crate::note::VerifierKey;
 use crate::tile::TileReader;
 use crate::tree_head::{OpenedTreeHead, TreeHead};
 use samite_model::{Error, Result};
+use std::ops::Range;
 use std::path::Path;
 
 /// The most findings that are kept; how many there are is counted all the same.
@@ -69,6 +70,21 @@ pub fn verify(
     witnesses: &[VerifierKey],
     entry: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
 ) -> Result<Verification> {
+    verify_segment(folder, log, witnesses, 0..u64::MAX, entry)
+}
+
+/// The same for a folder that has some of a log's entries only: files that are about others may be missing, and are verified where
+/// they are there. So of a log that was [pruned](super::prune) up to a minimum index, or of an [archive](super::archive).
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_segment(
+    folder: &Path,
+    log: &VerifierKey,
+    witnesses: &[VerifierKey],
+    entries: Range<u64>,
+    entry: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<Verification> {
     let mut found = Verification::default();
     let Some(signed) = read_head(folder)? else {
         found.find(&HEAD_FILE, None, "is missing");
@@ -85,7 +101,7 @@ pub fn verify(
     };
     let head = opened.head.clone();
     found.opened = Some(opened);
-    let mut descent = Descent::new(folder, &head, found);
+    let mut descent = Descent::new(folder, &head, entries, found);
     descent.run(entry)?;
     let (mut found, expected) = descent.end();
     leftovers(folder, &expected, &mut found)?;

@@ -3,6 +3,7 @@
 use super::{FULL, SPAN};
 use samite_model::{Error, Result};
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// What a file of the log has in it.
@@ -49,8 +50,15 @@ impl TilePath {
 
     /// The index in the log of the first entry that is in it or below it.
     pub fn first_leaf(&self) -> u64 {
+        self.leaves().start
+    }
+
+    /// The indexes in the log of the entries that are in it or below it.
+    pub fn leaves(&self) -> Range<u64> {
         // A path may name a level that no tree has.
-        1_u64.checked_shl(SPAN * u32::from(self.level())).map_or(u64::MAX, |each| self.first().saturating_mul(each))
+        let each = 1_u64.checked_shl(SPAN * u32::from(self.level()));
+        let at = |place: u64| each.map_or(u64::MAX, |each| place.saturating_mul(each));
+        at(self.first())..at(self.first().saturating_add(self.width.into()))
     }
 }
 

@@ -9,5 +9,6 @@ mod kills;
 mod log;
 mod others;
 mod proofs;
+mod segments;
 mod tampering;
 mod witnesses;
