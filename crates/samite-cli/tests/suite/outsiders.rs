@@ -130,3 +130,25 @@ fn aics_witness_cosigns_the_log() {
     let verified: Value = serde_json::from_str(&place.json(&verify).ok()).unwrap();
     assert_eq!(text(&verified, "/cosigned_by/0"), "witness.example/w1");
 }
+
+#[test]
+fn an_archived_beginning_verifies_in_the_cold_and_the_export_goes_on_without_it() {
+    let (place, key) = exported();
+    let archive = ["audit", "archive", "out", "cold", "--key", &key];
+    let moved =
+        |more: &[&str]| -> Value { serde_json::from_str(&place.json(&[&archive[..], more].concat()).ok()).unwrap() };
+    assert_eq!(moved(&["--days", "183"])["before"], 0, "nothing is that old");
+    let first = moved(&["--before", "2", "--prune"]);
+    assert_eq!((&first["leaves"], first["files"].as_u64().unwrap() > 0), (&Value::from(2), true));
+    // A bundle that has later leaves too stays.
+    assert_eq!(first["pruned_files"], 0);
+    let verify = |arguments: &[&str]| place.run(&[&["audit", "verify", "--key", &key, "--folder"], arguments].concat());
+    verify(&["cold", "--to", "2"]).ok();
+    verify(&["out", "--from", "2"]).ok();
+    let bundle = place.path().join("cold/tile/entries/000.p");
+    let bundle = fs::read_dir(bundle).unwrap().next().unwrap().unwrap().path();
+    change(&bundle, 40);
+    assert_eq!(verify(&["cold", "--to", "2"]).status, 8);
+    assert_eq!(place.run(&[&archive[..], &["--before", "900"]].concat()).status, 2);
+    assert_eq!(place.run(&archive).status, 2, "which leaves is to be said");
+}

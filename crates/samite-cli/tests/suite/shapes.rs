@@ -279,6 +279,8 @@ fn audited(page: &Page, place: &Place, id: &str) {
     run(&["audit", "consistency", "2"]);
     run(&["audit", "verify"]);
     run(&["audit", "verify", "--folder", "exported", "--key", &key]);
+    run(&["audit", "archive", "exported", "cold", "--key", &key, "--before", "2", "--prune"]);
+    run(&["audit", "verify", "--folder", "cold", "--key", &key, "--to", "2"]);
     fs::write(place.path().join("exported/checkpoint"), "nothing").unwrap();
     let verify = ["audit", "verify", "--folder", "exported", "--key", &key];
     let did = place.json(&verify);

@@ -1,6 +1,7 @@
 //! `samite audit`.
 
 mod anchor;
+mod archive;
 mod consistency;
 mod export;
 mod key;
@@ -33,6 +34,7 @@ pub(crate) enum Audit {
     Export(export::Export),
     Witness(witness::Witness),
     Anchor(anchor::Anchor),
+    Archive(archive::Archive),
 }
 
 impl Audit {
@@ -48,6 +50,7 @@ impl Audit {
             Self::Export(command) => command.run(surface).await,
             Self::Witness(command) => command.run(surface).await,
             Self::Anchor(command) => command.run(surface).await,
+            Self::Archive(command) => command.run(surface).await,
         }
     }
 }

@@ -33,6 +33,12 @@ pub(crate) struct Verify {
     /// An exported log
     #[arg(long, value_name = "DIR", requires = "key")]
     folder: Option<PathBuf>,
+    /// The folder has the leaves from this index on only: what was before is archived
+    #[arg(long, value_name = "INDEX", requires = "folder")]
+    from: Option<u64>,
+    /// The folder is an archive of the leaves before this index
+    #[arg(long, value_name = "INDEX", requires = "folder")]
+    to: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -147,7 +153,9 @@ impl Verify {
                 }
                 Ok(())
             };
-            Verified::of_folder(&export::verify(folder, key, &self.witness, &mut tell)?, &self.witness)
+            let leaves = self.from.unwrap_or(0)..self.to.unwrap_or(u64::MAX);
+            let found = export::verify_segment(folder, key, &self.witness, leaves, &mut tell)?;
+            Verified::of_folder(&found, &self.witness)
         } else {
             let client = surface.open(Access::Read)?.client().await?;
             Verified::of_store(&client.audit().verify(&self.key, &progress.observer()).await?)
