@@ -48,6 +48,8 @@ pub struct SubjectExport {
     pub artifacts: u64,
     /// How many bytes were written in all.
     pub bytes: u64,
+    /// How far each journal with entries of the person had come.
+    pub heads: Vec<(JournalId, u64)>,
 }
 
 /// What is being written.
@@ -133,6 +135,7 @@ impl Export<'_> {
             }
             file.sync()?;
             self.done.journals += 1;
+            self.done.heads.push((journal, state.head));
             let parent = state.parent.map(|at| json!({ "journal": at.journal, "seq": at.seq }));
             Self::line(
                 &mut receipts,

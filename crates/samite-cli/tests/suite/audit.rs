@@ -208,3 +208,35 @@ fn a_store_that_is_put_back_begins_another_log_that_names_what_was_published() {
     // The folder of the first log is not gone on with.
     place.json(&["audit", "export", "out"]).error(4);
 }
+
+#[test]
+fn a_deletion_is_proven_offline_and_the_log_still_verifies() {
+    let place = Place::new();
+    let session = place.session();
+    let seq = place.say(&session, "to be gone");
+    place.run(&["audit", "anchor"]).ok();
+    let key = key(&place);
+    place.run(&["audit", "prove", &format!("{session}@{seq}"), "--to", "before"]).ok();
+    let exported: Value =
+        serde_json::from_str(&place.json(&["subject", "export", "--user", "local", "--to", "mine"]).ok()).unwrap();
+    assert!(exported["receipts"].as_u64() == exported["journals"].as_u64(), "{exported}");
+    let own = fs::read_to_string(place.path().join("mine/audit-key")).unwrap();
+    assert_eq!(own.trim(), key);
+    for proof in fs::read_dir(place.path().join("mine/proofs")).unwrap() {
+        let path = proof.unwrap().path();
+        place.run(&["audit", "verify-proof", path.to_str().unwrap(), "--key", &key]).ok();
+    }
+    let erase = ["erase", "--session", &session, "--reason", "asked", "--yes"];
+    let erased: Value = serde_json::from_str(&place.json(&erase).ok()).unwrap();
+    let id = text(&erased, "/erased/id");
+    place.run(&["erase", "prove", &id, "--to", "erased.tlog-proof"]).ok();
+    assert!(place.run(&["audit", "verify"]).ok().contains("verified"));
+    fs::remove_dir_all(place.store()).unwrap();
+    let verify = |file: &str| -> Value {
+        serde_json::from_str(&place.json(&["audit", "verify-proof", file, "--key", &key]).ok()).unwrap()
+    };
+    let proof = verify("erased.tlog-proof");
+    assert_eq!((text(&proof, "/act"), text(&proof, "/payload/erasure")), ("erased".to_owned(), id));
+    // What was proven before the erasure still is.
+    assert_eq!(text(&verify("before"), "/act"), "anchored");
+}

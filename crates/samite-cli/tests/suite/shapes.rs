@@ -312,6 +312,7 @@ fn erasures(page: &Page, place: &Place) {
     assert_eq!(erased["plan"]["derived"][0]["id"].as_str(), Some(child.as_str()));
     run(&["erase", "list"]);
     run(&["erase", "show", erased["erased"]["id"].as_str().unwrap()]);
+    run(&["erase", "prove", erased["erased"]["id"].as_str().unwrap(), "--to", "erased.tlog-proof"]);
     run(&["erase", "resume"]);
     run(&["subject", "export", "--user", "local", "--to", "mine"]);
     fs::write(place.path().join("texts"), "a text of nobody\n").unwrap();

@@ -9,6 +9,7 @@ use samite_audit::export::{Exported, FolderTiles, export};
 use samite_audit::log::{LogHead, Published};
 use samite_audit::merkle::{leaf_hash, prove_consistency};
 use samite_audit::note::Cosigner;
+use samite_audit::proof::PROOF_EXTENSION;
 use samite_audit::tile::TileReader;
 use samite_audit::witness::{Submission, submit};
 use samite_audit::{Hash, Leaf, Note, Proof, TreeHead, VerifierKey};
@@ -16,6 +17,7 @@ use samite_host::files::{self, PRIVATE_FILE};
 use samite_ledger::LogState;
 use samite_model::{EntryKind, Error, JournalId, Observer, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -117,6 +119,43 @@ impl Audit {
             Error::not_found("not_covered", format!("no leaf covers seq {seq} of journal {journal} yet"))
                 .hint("`samite audit anchor` puts every journal into the log as it is now")
         })
+    }
+
+    /// Writes a receipt for each of these places into a folder, `JOURNAL.tlog-proof`, and returns how many there are: for the first
+    /// leaf that covers the place. A place that no leaf covers has none.
+    ///
+    /// # Errors
+    /// As [`Audit::prove`]; what writing answers.
+    pub async fn receipts(&self, places: &[(JournalId, u64)], folder: &Path) -> Result<u64> {
+        let state = self.state(None).await?;
+        let mut covering: HashMap<JournalId, (u64, u64)> = HashMap::new();
+        let wanted: HashMap<JournalId, u64> = places.iter().copied().collect();
+        let mut from = 0;
+        while from < state.size {
+            let page = self.page(state.log, from, state.size).await?;
+            for (index, bytes) in (from..).zip(&page) {
+                let leaf = Leaf::parse(bytes)?;
+                let own = (leaf.journal, leaf.seq);
+                let anchors = leaf.anchors.iter().map(|anchor| (anchor.journal, anchor.seq));
+                for (journal, seq) in std::iter::once(own).chain(anchors) {
+                    let covers = wanted.get(&journal).is_some_and(|wanted| seq >= *wanted);
+                    if covers && covering.get(&journal).is_none_or(|(seen, _)| seq < *seen) {
+                        covering.insert(journal, (seq, index));
+                    }
+                }
+            }
+            from += page.len() as u64;
+        }
+        files::create_private_dir(folder)?;
+        let mut written = 0;
+        for (journal, _) in places {
+            let Some((_, index)) = covering.get(journal) else { continue };
+            let proven = self.prove(Some(state.log), *index, false).await?;
+            let path = folder.join(format!("{journal}.{PROOF_EXTENSION}"));
+            files::write_atomic(&path, proven.proof.to_string().as_bytes(), PRIVATE_FILE)?;
+            written += 1;
+        }
+        Ok(written)
     }
 
     /// The proof that the log at a newer size (none: the newest) continues it as it was at an older one.

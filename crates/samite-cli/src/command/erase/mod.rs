@@ -1,6 +1,7 @@
 //! `samite erase`: erasing, and looking after erasures.
 
 mod list;
+mod prove;
 mod resume;
 mod show;
 mod sweep;
@@ -77,6 +78,7 @@ struct What {
 enum Other {
     List(list::List),
     Show(show::Show),
+    Prove(prove::Prove),
     Resume(resume::Resume),
     Sweep(sweep::Sweep),
 }
@@ -131,6 +133,7 @@ impl Erase {
         match self.other {
             Some(Other::List(command)) => return command.run(surface).await,
             Some(Other::Show(command)) => return command.run(surface).await,
+            Some(Other::Prove(command)) => return command.run(surface).await,
             Some(Other::Resume(command)) => return command.run(surface).await,
             Some(Other::Sweep(command)) => return command.run(surface).await,
             None => {}

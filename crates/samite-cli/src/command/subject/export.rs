@@ -5,6 +5,7 @@ use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SubjectExportOptions;
+use samite_host::files;
 use samite_model::Result;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 ///
 /// A line holds an entry's stored header, its link, salt and payload: enough to check its commitment and its place in the
 /// chain without the store. Of each branch the last tree is written as a directory, of each artifact the bytes and
-/// inputs. It is not sealed: keep it where only the person and you can read it.
+/// inputs; of each journal a receipt of the audit log, with the log's verifier key. It is not sealed: keep it where only the person and you can read it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -42,6 +43,7 @@ struct Exported {
     trees: u64,
     artifacts: u64,
     bytes: u64,
+    receipts: u64,
 }
 
 impl Answer for Exported {
@@ -53,13 +55,18 @@ impl Answer for Exported {
         if self.erased > 0 {
             page.line(format!("{} erased before: their headers are there", count(self.erased, "entry")));
         }
+        page.line(format!(
+            "{} of the audit log, which `samite audit verify-proof` checks",
+            count(self.receipts, "receipt")
+        ));
         page.line("it is not sealed: keep it where only the person and you can read it");
     }
 }
 
 impl Export {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let store = surface.open(Access::Read)?;
+        let store = surface.open(Access::Write)?;
+        let audit = store.client().await?.audit();
         let progress = surface.printer.progress("writing");
         let options = SubjectExportOptions {
             user: self.user,
@@ -67,7 +74,11 @@ impl Export {
             all_trees: self.all_trees,
             observer: progress.observer(),
         };
+        audit.anchor(&options.observer).await?;
         let done = store.export_subject(&options).await?;
+        let receipts = audit.receipts(&done.heads, &options.to.join("proofs")).await?;
+        let key = audit.logs().await?.pop().map(|log| format!("{}\n", log.key));
+        files::write_atomic(&options.to.join("audit-key"), key.unwrap_or_default().as_bytes(), files::PRIVATE_FILE)?;
         drop(progress);
         surface.printer.answer(&Exported {
             directory: options.to.display().to_string(),
@@ -78,6 +89,7 @@ impl Export {
             trees: done.trees,
             artifacts: done.artifacts,
             bytes: done.bytes,
+            receipts,
         })?;
         Ok(ExitCode::SUCCESS)
     }
