@@ -191,7 +191,9 @@ impl Redact {
             if let Some(report) = &mut report {
                 report.write(&found)?;
             }
-            found.iter().for_each(|located| counts.add(located));
+            for located in &found {
+                counts.add(located);
+            }
             if surface.printer.is_json() {
                 kept.findings.extend(found.iter().map(Finding::new));
                 whole.append(&mut out);
