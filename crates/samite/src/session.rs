@@ -94,11 +94,12 @@ impl Client {
             let views = views::session_keyed(&self.core.hasher(self.subject.pseudonym, FamilyId(tenant.0)), &keyed)?;
             let draft = self.core.draft(EntryKind::SESSION_KEYED, &keyed, views)?;
             let hashes: Vec<[u8; 16]> = draft.views.rows.iter().map(|row| row.hash).collect();
-            if self.core.is_erased_key(&hashes).await? {
-                return Err(Error::denied("session_erased", "the session that has this key was erased")
+            let erased = vec![self.core.erased_key_hash(self.subject.pseudonym, &keyed.key)?];
+            if self.core.is_erased_key(&erased).await? {
+                return Err(Error::denied("session_erased", "the session that had this key was erased")
                     .hint("what is recorded under it from now on would bring it back: use another key"));
             }
-            commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::ERASED_KEY, hashes: hashes.clone() });
+            commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::ERASED_KEY, hashes: erased });
             commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::SESSION_KEY, hashes });
             let entries = vec![self.core.seal(tenant, &self.author(0), draft)?];
             commit.appends.push(Append { journal: tenant, entries });

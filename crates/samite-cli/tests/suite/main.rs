@@ -18,6 +18,7 @@ mod canaries;
 mod closing;
 mod deaths;
 mod documents;
+mod erasures;
 mod errors;
 mod going_back;
 mod guarantees;

@@ -186,3 +186,45 @@ fn the_key_of_the_audit_log_is_made_once_and_outlives_erasures() {
     assert!(verifier.verify(b"other", &key.sign(b"message")).is_err());
     assert_eq!(again.audit_person(ada).unwrap_err().code(), "key_destroyed");
 }
+
+#[test]
+fn a_note_is_sealed_and_is_that_of_its_store_and_name() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    assert_eq!(keyring.note("erasures").unwrap(), None);
+    assert!(keyring.keep_note("erasures", b"the words of a note").unwrap());
+    assert_eq!(keyring.note("erasures").unwrap().as_deref(), Some(&b"the words of a note"[..]));
+    let stored = scratch.master().load_note(&keyring.name(), "erasures").unwrap().unwrap();
+    assert!(!stored.windows(5).any(|window| window == b"words"));
+    // Neither another name's nor a changed one is taken for it.
+    scratch.master().store_note(&keyring.name(), "other", &stored).unwrap();
+    assert_eq!(keyring.note("other").unwrap_err().code(), "bad_kept_note");
+    let mut changed = stored.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    scratch.master().store_note(&keyring.name(), "erasures", &changed).unwrap();
+    assert_eq!(keyring.note("erasures").unwrap_err().code(), "bad_kept_note");
+    let environment = Arc::new(EnvironmentMaster::new(&"7".repeat(64)).unwrap());
+    let other = Scratch::new();
+    let keyring = other.open_with(environment, random(), true).unwrap();
+    assert!(!keyring.keep_note("erasures", b"no room").unwrap());
+}
+
+#[test]
+fn only_the_keys_that_are_named_are_destroyed_and_those_of_who_came_back_stay() {
+    let scratch = Scratch::new();
+    let keyring = scratch.open().unwrap();
+    let ada = keyring.subject(&owner("ada")).unwrap();
+    assert_eq!(keyring.owner_pseudonym(&owner("ada")), ada.pseudonym);
+    let old = keyring.keys_of(ada.pseudonym).unwrap();
+    assert_eq!((old.len(), keyring.epoch().unwrap()), (5, 1));
+    keyring.destroy_keys_of(ada.pseudonym, &old).unwrap();
+    assert_eq!((keyring.keys_of(ada.pseudonym).unwrap().len(), keyring.epoch().unwrap()), (0, 2));
+    let destroyed = keyring.destroyed_keys().unwrap();
+    assert!(old.iter().all(|key| destroyed.contains(key)));
+    let back = keyring.subject(&owner("ada")).unwrap();
+    assert!(back.pseudonym == ada.pseudonym && back.key != ada.key);
+    // The erasure that is finished again takes nothing of it.
+    keyring.destroy_keys_of(ada.pseudonym, &old).unwrap();
+    assert_eq!((keyring.keys_of(ada.pseudonym).unwrap().len(), keyring.epoch().unwrap()), (5, 2));
+    assert_eq!(keyring.destroy_keys_of(keyring.tenant_pseudonym(), &old).unwrap_err().code(), "tenant_keys");
+}

@@ -395,7 +395,8 @@ impl Client {
                 if page.is_empty() {
                     break;
                 }
-                for entry in page {
+                // The ends of steps go with their starts.
+                for entry in page.into_iter().filter(|entry| entry.payload.is_some()) {
                     let (ended, told) = match entry.header.kind {
                         EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED => {
                             let ended: StepEnded = entry.json()?;

@@ -260,21 +260,19 @@ impl Core {
             let entry = self.entry_at(at).await?;
             if entry.payload.is_some() {
                 let keyed: SessionKeyed = entry.json()?;
-                traces.keys.push(FamilyId(self.session_key_hash(entry.header.owner, control, &keyed.key)?));
+                traces.keys.push(FamilyId(self.erased_key_hash(entry.header.owner, &keyed.key)?));
             }
         }
         Ok(traces)
     }
 
-    /// What a session of a subject is found by that a caller knows by a key.
-    pub(crate) fn session_key_hash(
-        &self,
-        subject: Pseudonym,
-        control: samite_model::JournalId,
-        key: &str,
-    ) -> Result<[u8; 16]> {
+    /// What is kept of the key that a caller knew an erased session by: a hash under the tenant's own key, which outlives
+    /// that of the person.
+    pub(crate) fn erased_key_hash(&self, subject: Pseudonym, key: &str) -> Result<[u8; 16]> {
         use crate::views::IndexHash as _;
-        self.hasher(subject, FamilyId(control.0)).hash("session-key", &[key.as_bytes()])
+        let control = FamilyId(self.tenant_control().0);
+        let hasher = self.hasher(self.0.keys.tenant_pseudonym(), control);
+        hasher.hash("erased-session-key", &[subject.as_bytes(), key.as_bytes()])
     }
 }
 

@@ -170,7 +170,7 @@ impl Client {
             sessions.push(session);
         }
         let traces = core.traces(&sessions).await?;
-        let is_session = matches!(scope, Scope::Session { .. });
+        let goes = matches!(scope, Scope::User | Scope::Session { .. });
         Ok(ErasureStarted {
             erasure: FamilyId(core.random_id()?),
             actor: self.actor,
@@ -183,7 +183,7 @@ impl Client {
             close: plan.close,
             sessions: plan.sessions,
             artifacts: plan.artifacts,
-            session_keys: if is_session { traces.keys } else { Vec::new() },
+            session_keys: if goes { traces.keys } else { Vec::new() },
             workspaces: traces.workspaces,
             lives: if matches!(scope, Scope::Entries { .. }) { Vec::new() } else { traces.lives },
             found,

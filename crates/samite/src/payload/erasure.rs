@@ -41,7 +41,7 @@ pub struct ErasureStarted {
     /// The artifacts that go.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactId>,
-    /// Keyed hashes of what callers knew the sessions by: none is made by that again.
+    /// Hashes, under the tenant's key, of what callers knew the sessions by: none is made by that again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub session_keys: Vec<FamilyId>,
     /// The workspaces whose stat caches go.

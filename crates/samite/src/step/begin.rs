@@ -604,6 +604,9 @@ impl Writer {
 
 /// The outcome that an entry records of this very step, if it does. A fenced writer's evidence is one.
 fn outcome_about(entry: &crate::log::Entry, step: EntryId) -> Result<Option<Outcome>> {
+    if entry.payload.is_none() {
+        return Ok(None);
+    }
     let about = match entry.header.kind {
         EntryKind::STEP_COMPLETED | EntryKind::STEP_FAILED | EntryKind::STEP_EVIDENCE => {
             entry.json::<StepEnded>()?.step

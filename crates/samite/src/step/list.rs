@@ -105,6 +105,10 @@ impl Client {
                 return Ok(steps);
             }
             for entry in page {
+                // A step that was erased is none any more.
+                if entry.payload.is_none() && entry.blocks.is_empty() {
+                    continue;
+                }
                 match entry.header.kind {
                     EntryKind::STEP_STARTED => {
                         places.insert(entry.header.id, steps.len());

@@ -40,8 +40,8 @@ impl Client {
             .all()
             .await?
             .iter()
-            // Trees of another person's sessions cannot be opened by this one.
-            .filter(|entry| entry.header.owner == self.subject.pseudonym)
+            // Trees of another person's sessions cannot be opened by this one, and what was erased says nothing.
+            .filter(|entry| entry.header.owner == self.subject.pseudonym && entry.payload.is_some())
             .map(|entry| Ok(Recorded { time: entry.header.time, interval: entry.json()? }))
             .collect()
     }
@@ -216,7 +216,8 @@ impl Client {
             EntryKind::STEP_ABANDONED,
         ];
         let options = ReadOptions { from, kinds, ..ReadOptions::default() };
-        for entry in Reader::new(core.clone(), at, options).await?.all().await? {
+        let steps = Reader::new(core.clone(), at, options).await?.all().await?;
+        for entry in steps.into_iter().filter(|entry| entry.payload.is_some()) {
             let ended = match entry.header.kind {
                 EntryKind::STEP_STARTED => {
                     if let Some(from) = began(&entry.json()?, entry.header.time) {

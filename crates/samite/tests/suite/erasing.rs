@@ -3,10 +3,14 @@
 use crate::place::Place;
 use crate::support::{attached, event, options, principal, run, take};
 use samite::embedded::{Embedded, EmbeddedOptions, EnvironmentMaster};
-use samite::erasure::{DerivedKind, EraseOptions, EraseWhat, ErasureState, HoldOn, Run, Scope};
-use samite::{Client, NewSession, Observer, ReadOptions, WriterOptions};
+use samite::erasure::{DerivedKind, EraseOptions, EraseWhat, ErasureState, HoldOn, Run, Scope, SweepOptions};
+use samite::{
+    Begin, Client, ForkOptions, NewEvent, NewSession, NewStep, Observer, ReadOptions, SubjectExportOptions,
+    WriterOptions,
+};
 use samite_ledger::{BlockIndex, Erasure, Ledger};
 use samite_model::{ErrorKind, SessionId};
+use serde_json::json;
 use std::sync::Arc;
 
 /// What to erase, for no reason that names anybody.
@@ -95,6 +99,8 @@ fn who_comes_back_has_fresh_keys_and_nothing_of_the_old() {
         let bo = client(&store, "bo").await;
         let ada = client(&store, "ada").await;
         let old = told(&ada, &["old"]).await;
+        let keyed = NewSession { key: Some("known by this".to_owned()), ..NewSession::default() };
+        ada.create_session(keyed.clone()).await.unwrap();
         let late = ada.writer(old, None, WriterOptions::default()).await.unwrap();
         store.erase(&bo, &user("ada")).await.unwrap();
         // Whoever still writes is fenced.
@@ -105,6 +111,10 @@ fn who_comes_back_has_fresh_keys_and_nothing_of_the_old() {
 
         let ada = client(&store, "ada").await;
         assert_eq!(ada.sessions().await.unwrap().len(), 0);
+        let again = ada.create_session(keyed.clone()).await.unwrap_err();
+        assert_eq!((again.kind(), again.code()), (ErrorKind::Denied, "session_erased"));
+        // Another person may use the same word.
+        bo.create_session(keyed).await.unwrap();
         let new = told(&ada, &["new"]).await;
         assert_eq!(bodies(&ada, new).await, [Some("new".to_owned())]);
         assert_eq!(ada.sessions().await.unwrap().len(), 1);
@@ -308,5 +318,143 @@ fn a_payload_that_no_erasure_took_is_missing() {
         let verified = store.store().verify(false, None).await.unwrap();
         let found: Vec<_> = verified.findings.iter().map(|one| (one.journal, one.first, one.what.name())).collect();
         assert_eq!(found, [(branch, 1, "payload")]);
+    });
+}
+
+#[test]
+fn views_are_made_again_without_what_was_erased() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let session = ada.create_session(NewSession::default()).await.unwrap().id;
+        let writer = ada.writer(session, None, WriterOptions::default()).await.unwrap();
+        for number in 0..3 {
+            let step = NewStep::new(format!("step {number}"), "tool", json!({ "number": number }));
+            let Begin::Run(handle) = writer.begin(&step).await.unwrap() else { panic!("a new step") };
+            writer.complete(&handle, json!("done")).await.unwrap();
+        }
+        writer.append(NewEvent { dedupe: Some("one".to_owned()), ..event("with an id") }).await.unwrap();
+        writer.release().await.unwrap();
+        let branch = ada.current_branch(session).await.unwrap();
+        let fork = ada.fork(session, ForkOptions { seq: Some(5), ..ForkOptions::default() }).await.unwrap().branch;
+        // The start of the second step alone: its end goes with it, and the step that is open in the fork too.
+        let what = EraseWhat::Entries { session, branch, from: 3, to: 3 };
+        let plan = store.plan_erasure(&ada, &erasing(what.clone())).await.unwrap();
+        assert_eq!(plan.entries, 2);
+        store.erase(&ada, &erasing(what)).await.unwrap();
+        is_whole(&store).await;
+        let verified = store.store().verify(true, None).await.unwrap();
+        assert_eq!((verified.rebuilt.len(), verified.findings.len()), (0, 0), "{verified:?}");
+        // The other steps, both branches and what is appended next are as before.
+        let writer = ada.writer(session, Some(branch), WriterOptions::default()).await.unwrap();
+        let step = |number: u8| NewStep::new(format!("step {number}"), "tool", json!({ "number": number }));
+        assert!(matches!(writer.begin(&step(0)).await.unwrap(), Begin::Replay(_)));
+        assert!(matches!(writer.begin(&step(1)).await.unwrap(), Begin::Run(_)), "nobody knows of it any more");
+        writer.release().await.unwrap();
+        let in_fork = ada.read(session, Some(fork), ReadOptions::default()).await.unwrap().all().await.unwrap();
+        assert_eq!(in_fork.iter().filter(|entry| entry.payload.is_none()).count(), 2);
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn what_is_held_is_kept_from_collections_thinning_and_deletions() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let work = place.directory("work");
+        std::fs::write(work.join("file"), "words".repeat(1000)).unwrap();
+        let session = attached(&ada, &work).await;
+        take(&ada, session).await;
+        let fork = ada.fork(session, ForkOptions::default()).await.unwrap().branch;
+        let blocks = async || store.ledger().blocks(None, 100).await.unwrap().len();
+        let before = blocks().await;
+        let on = HoldOn::User { subject: ada.pseudonym_of_user("ada").unwrap() };
+        ada.set_hold(on, "case 1").await.unwrap();
+        let error = ada.delete_branch(session, fork).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "legal_hold"));
+        let rule = samite_model::thinning::Rule { all_for: 0, hourly_for: 0 };
+        let plan = ada.plan_thinning(session, None, &rule).await.unwrap();
+        assert_eq!(ada.thin(session, &rule, &plan).await.unwrap_err().code(), "legal_hold");
+        // The time of both branches' trees is over.
+        let current = ada.current_branch(session).await.unwrap();
+        for branch in [fork, current] {
+            ada.set_lifetime(session, branch, Some(1)).await.unwrap();
+        }
+        ada.collect().await.unwrap();
+        assert_eq!(blocks().await, before);
+        ada.lift_hold(on, "closed").await.unwrap();
+        ada.delete_branch(session, fork).await.unwrap();
+        ada.collect().await.unwrap();
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn an_export_has_everything_and_what_proves_it() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let work = place.directory("work");
+        std::fs::write(work.join("file"), "in the workspace").unwrap();
+        let session = attached(&ada, &work).await;
+        tell(&ada, session, &["said by ada"]).await;
+        take(&ada, session).await;
+        told(&bo, &["said by bo"]).await;
+        let to = place.path("export");
+        let options =
+            SubjectExportOptions { user: "ada".to_owned(), to: to.clone(), ..SubjectExportOptions::default() };
+        let done = store.export_subject(&options).await.unwrap();
+        assert_eq!((done.trees, done.artifacts, done.erased), (1, 0, 0));
+        let mut lines = Vec::new();
+        for entry in std::fs::read_dir(to.join("journals")).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            assert!(!text.contains("said by bo"), "{text}");
+            lines.extend(text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()));
+        }
+        assert_eq!(lines.len() as u64, done.entries);
+        let said = lines.iter().find(|line| line["body"]["text"] == "said by ada").unwrap();
+        // Commitment and link can be checked by the line alone.
+        let hex = |name: &str| data_encoding::HEXLOWER.decode(said[name].as_str().unwrap().as_bytes()).unwrap();
+        let payload = data_encoding::BASE64.decode(said["payload_base64"].as_str().unwrap().as_bytes()).unwrap();
+        let header = samite_model::Header::decode(&hex("header")).unwrap();
+        let salt: [u8; 32] = hex("salt").try_into().unwrap();
+        assert_eq!(samite_model::hash::commitment(&salt, &payload), header.commitment);
+        assert_eq!(said["commitment"], header.commitment.to_string());
+        let tree = std::fs::read_dir(to.join("trees")).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(std::fs::read_to_string(tree.join("file")).unwrap(), "in the workspace");
+        let again = store.export_subject(&options).await.unwrap_err();
+        assert_eq!(again.code(), "not_empty");
+        let nobody = SubjectExportOptions { user: "eve".to_owned(), to: place.path("none"), ..options };
+        assert_eq!(store.export_subject(&nobody).await.unwrap_err().code(), "no_subject");
+    });
+}
+
+#[test]
+fn a_sweep_finds_what_is_there_and_says_where_it_looked() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        told(&ada, &["a secret of ada's"]).await;
+        let options = |texts: &[&str]| SweepOptions {
+            canaries: texts.iter().map(|text| (*text).to_owned()).collect(),
+            ..SweepOptions::default()
+        };
+        let swept = store.sweep(&options(&["secret of ada", "nobody's words"])).await.unwrap();
+        assert_eq!(swept.found(), [0]);
+        let hit = &swept.hits[0];
+        assert_eq!((hit.form, hit.place, hit.count), ("plain", "payloads", 1));
+        let controls: Vec<_> =
+            swept.places.iter().filter(|one| one.control == Some(true)).map(|one| one.name).collect();
+        for name in ["ledger", "keys", "store", "statistics", "payloads"] {
+            assert!(controls.contains(&name), "{name}: {:?}", swept.places);
+        }
+        assert!(swept.bytes() > 100_000, "{swept:?}");
+        assert_eq!(store.sweep(&options(&["short"])).await.unwrap_err().code(), "bad_canary");
+        assert_eq!(store.sweep(&options(&[])).await.unwrap_err().code(), "bad_canary");
     });
 }
