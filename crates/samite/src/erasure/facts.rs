@@ -255,7 +255,6 @@ impl Core {
         }
         traces.workspaces.sort_unstable();
         traces.workspaces.dedup();
-        let control = self.tenant_control();
         for at in self.session_keys().await?.into_iter().filter(|(of, _)| wanted.contains(of)).flat_map(|(_, at)| at) {
             let entry = self.entry_at(at).await?;
             if entry.payload.is_some() {
