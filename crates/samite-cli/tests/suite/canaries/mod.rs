@@ -72,6 +72,8 @@ fn is_clean(planted: &Planted, place: &Place) {
     sweep(planted, place, &planted.bo.0, "found");
     let verified = place.json(&["verify"]);
     assert_eq!(verified.status, 0, "{verified:?}");
+    let audited = place.json(&["audit", "verify"]);
+    assert_eq!(audited.status, 0, "{audited:?}");
     let erasures = place.json(&["erase", "list"]).json();
     let states: Vec<String> = erasures["erasures"].as_array().unwrap().iter().map(|one| text(one, "/state")).collect();
     assert_eq!(states, ["done"]);
