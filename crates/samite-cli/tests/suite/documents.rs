@@ -134,3 +134,21 @@ fn the_kinds_stand_in_the_table_of_kinds() {
     let kinds: Vec<(String, u8)> = KINDS.iter().map(|(kind, status)| ((*kind).to_owned(), *status)).collect();
     assert_eq!(listed, kinds);
 }
+
+#[test]
+fn every_command_that_a_duty_leans_on_is_there() {
+    let place = crate::support::Place::new();
+    let there: BTreeSet<String> = crate::help::commands(&place).into_iter().collect();
+    let document = fs::read_to_string(root().join("docs/compliance.md")).unwrap();
+    // What begins with a small letter and is no file, variable or option is a command, with its options after it.
+    let spans = document.split('`').skip(1).step_by(2);
+    let words = |span: &str| -> Vec<String> {
+        let word =
+            |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && !word.starts_with('-');
+        span.split(' ').take_while(word).map(str::to_owned).collect()
+    };
+    let named: BTreeSet<String> = spans.map(|span| words(span).join(" ")).filter(|name| !name.is_empty()).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let missing: Vec<&String> = named.difference(&there).collect();
+    assert!(missing.is_empty(), "docs/compliance.md names what is no command: {missing:?}");
+}
