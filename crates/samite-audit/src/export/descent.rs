@@ -120,35 +120,34 @@ impl<'a> Descent<'a> {
             let what = format!("the log's {size} entries have the root {has}, and the tree head says {says}");
             self.found.find(&HEAD_FILE, None, what);
         }
-        let widths: Vec<usize> = levels.iter().map(|level| self.edge_path(*level).width.into()).collect();
-        let hashes = stored.into_iter().zip(below).zip(widths);
-        let hashes =
-            hashes.map(|((stored, below), width)| stored.or(below).map_or(vec![None; width], |some| known(Some(some))));
-        Ok(levels.into_iter().zip(hashes).collect())
+        // Nothing vouches for what there is, and so for nothing below.
+        let unknown = |level: u8| (level, vec![None; self.edge_path(level).width.into()]);
+        Ok(levels.into_iter().map(unknown).collect())
     }
 
     /// The hashes of a full tile whose root the level above knows.
     fn full(&mut self, path: TilePath, said: Option<Hash>) -> Result<Known> {
         let tile = self.tile(path)?;
+        if said.is_none() {
+            // What nothing above vouches for is nobody's, whatever lies there.
+            return Ok(vec![None; FULL.into()]);
+        }
         if let Some(tile) = &tile
-            && (said.is_none() || complete_root(tile) == said)
+            && complete_root(tile) == said
         {
             return Ok(known(Some(tile.clone())));
         }
-        let below = self.below(path).filter(|below| said.is_none() || complete_root(below) == said);
-        Ok(match (tile, below) {
-            (Some(tile), Some(below)) => {
-                let right = known(Some(below));
-                self.differ(path, &tile, &right);
-                right
+        let below = self.below(path).filter(|below| complete_root(below) == said);
+        let right = below.map_or_else(|| vec![None; FULL.into()], |below| known(Some(below)));
+        match tile {
+            Some(tile) if right.iter().all(Option::is_some) => self.differ(path, &tile, &right),
+            Some(_) => {
+                self.found.find(&path, Some(path.first_leaf()), "does not have the root that the tile above says");
             }
-            (Some(tile), None) => {
-                let what = "does not have the root that the tile above says";
-                self.found.find(&path, Some(path.first_leaf()), what);
-                known(Some(tile))
-            }
-            (None, below) => below.map_or_else(|| vec![None; FULL.into()], |below| known(Some(below))),
-        })
+            // That it is missing was found, where it must be there.
+            None => {}
+        }
+        Ok(right)
     }
 
     /// Says where a tile has other hashes than the right ones.

@@ -60,7 +60,7 @@ impl Verification {
 }
 
 /// Verifies a log in a folder: from its signed tree head down, so that of two files that disagree it is known which one was
-/// changed. `entry` is given each entry that has the hash that its tile says, with its index, in order.
+/// changed. `entry` is given each entry that a tile under the tree head vouches for, with its index, in order.
 ///
 /// # Errors
 /// What reading the folder answers, such as `denied`, and what `entry` answers. What is wrong with the log is in the answer.

@@ -4,7 +4,7 @@ use crate::log::{Key, entry, export_to, key, signed};
 use samite_audit::export::{Verification, archive, older_than, prune, verify, verify_segment};
 use samite_audit::merkle::{leaf_hash, prove_consistency, prove_inclusion, verify_inclusion};
 use samite_audit::tile::{Edge, TileReader};
-use samite_audit::{TreeHead, export};
+use samite_audit::{Frontier, TreeHead, export};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -104,6 +104,27 @@ fn a_segment_that_was_changed_is_found_in_the_cold() {
     fs::write(&bundle, bytes).unwrap();
     let error = archive(&folder, &cold, &key().verifier(), 1024..1100).unwrap_err();
     assert_eq!((error.kind().name(), error.code()), ("corrupt", "archive_damaged"));
+}
+
+#[test]
+fn what_is_put_in_the_place_of_a_pruned_beginning_is_not_taken_for_the_logs() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [folder, forged] = ["log", "forged"].map(|name| scratch.path().join(name));
+    export_to(&folder, 70_000).unwrap();
+    prune(&folder, &key().verifier(), 66_500).unwrap();
+    // Entries and tiles of another log, which agree with one another: a whole beginning, with its nodes and without.
+    let stranger = Key::new("example.com/stranger", 5);
+    let mut frontier = Frontier::new();
+    (0..65_536).for_each(|index| frontier.push(leaf_hash(&entry(index + 1))));
+    let head = TreeHead::of("example.com/stranger", &frontier).unwrap().sign(&stranger).unwrap();
+    let entries = |from: u64| (from + 1..).map(|index| Ok(entry(index)));
+    export::export(&forged, &head, &stranger.verifier(), entries, &mut |_| {}).unwrap();
+    for (name, is_found) in [("tile/entries/000", false), ("tile/0/000", false), ("tile/1/000", true)] {
+        fs::copy(forged.join(name), folder.join(name)).unwrap();
+        let (found, seen) = look(&folder, 66_500..u64::MAX);
+        assert_eq!(found.is_right(), !is_found, "{name}: {:?}", found.findings);
+        assert_eq!((seen[0], seen.len() as u64), (66_304, found.entries), "{name}");
+    }
 }
 
 #[test]
