@@ -10,6 +10,7 @@ mod exports;
 mod forks;
 mod hooks;
 mod reading;
+mod redact;
 mod restate;
 mod rewind;
 mod sessions;
@@ -84,6 +85,8 @@ enum Part {
     Workspace,
     /// A rewind of ten changed files in that workspace.
     Rewind,
+    /// How fast texts are looked through for secrets.
+    Redact,
     /// What a hook of a CLI agent takes at each event; needs the command, built beside this program.
     Hooks,
     /// Exporting an audit log of 500,000 entries, and verifying the export.
@@ -144,6 +147,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Forks => forks::measure(&bench, &mut table),
             Part::Workspace => workspace::measure(&bench, &mut table),
             Part::Rewind => rewind::measure(&bench, &mut table),
+            Part::Redact => redact::measure(&bench, &mut table),
             Part::Hooks => hooks::measure(&bench, &mut table),
             Part::Exports => exports::measure(&bench, &mut table),
             Part::Acts => acts::measure(&bench, &mut table),

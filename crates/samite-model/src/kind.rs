@@ -104,6 +104,10 @@ kinds! {
     CUT = 67, "cut";
     /// How far other journals had come was put into the audit log (tenant's control journal).
     ANCHORED = 71, "anchored";
+    /// What is looked for in what is written, and what happens with it, was decided (tenant's control journal).
+    REDACTION_SET = 82, "redaction_set";
+    /// A secret that is looked for was registered, or forgotten (tenant's control journal).
+    SECRET_REGISTERED = 83, "secret_registered";
     /// A signed head of the audit log left the store: exported, or cosigned by a witness (tenant's control journal).
     HEAD_PUBLISHED = 85, "head_published";
     /// An erasure has begun: what it takes (tenant's control journal).

@@ -476,6 +476,9 @@ mod tests {
         let text =
             "{\"z\": 1.50, \"id\" : \"q7w8e9r1t2y3u4i5o6p7\",\n\"password\":\"hunter2!\", \"a\":[\"\\u0041\", null]}";
         assert_eq!(redacted(text), text.replace("hunter2!", &placeholder_of("credential", "hunter2!")));
+        let arguments = r#"{"argv":["mysql","--password","hunter2!","-h","hunter2!"]}"#;
+        let expected = arguments.replacen("hunter2!", &placeholder_of("credential", "hunter2!"), 1);
+        assert_eq!(redacted(arguments), expected);
         let pairs = r#"[{"name":"DB_PASSWORD","value":"hunter2!"},{"name":"LEVEL","value":"hunter2!"}]"#;
         let expected = format!(
             r#"[{{"name":"DB_PASSWORD","value":"{}"}},{{"name":"LEVEL","value":"hunter2!"}}]"#,

@@ -55,7 +55,7 @@ pub struct Store {
 impl Store {
     /// A store over these backends.
     pub fn new(backends: Backends) -> Self {
-        Self { core: Arc::new(Core(backends)) }
+        Self { core: Arc::new(Core(backends, crate::redaction::Cache::default())) }
     }
 
     /// The store as one principal sees it. A principal seen for the first time is recorded.
@@ -81,7 +81,7 @@ impl Store {
 const LOADED: u64 = 64 << 20;
 
 /// The backends, with what the fabric does to them everywhere.
-pub(crate) struct Core(pub(crate) Backends);
+pub(crate) struct Core(pub(crate) Backends, pub(crate) crate::redaction::Cache);
 
 /// An entry about to be written.
 #[derive(Clone)]
@@ -138,8 +138,18 @@ impl Core {
         Ok(Draft { id: self.entry_id()?, kind, payload: to_json(payload)?, views })
     }
 
-    /// Seals a draft for a journal.
+    /// Seals a draft for a journal, redacted as the tenant's policy says: nothing is sealed but here and in
+    /// [`Core::seal_into`].
     pub(crate) fn seal(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
+        self.seal_redacted(journal, author, self.redacted(draft)?)
+    }
+
+    /// A draft as the tenant's policy lets it be stored.
+    fn redacted(&self, draft: Draft) -> Result<Draft> {
+        self.redacted_draft(draft)
+    }
+
+    fn seal_redacted(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
         limits::check_payload(draft.payload.len() as u64)?;
         let sealed = self.0.keys.seal_payload(author.subject.pseudonym, journal, draft.id, &draft.payload)?;
         self.new_entry(author, draft, sealed)
@@ -150,11 +160,12 @@ impl Core {
         &self,
         journal: JournalId,
         author: &Author,
-        mut draft: Draft,
+        draft: Draft,
         commit: &mut Commit,
     ) -> Result<NewEntry> {
+        let mut draft = self.redacted(draft)?;
         if !draft.is_large() {
-            return self.seal(journal, author, draft);
+            return self.seal_redacted(journal, author, draft);
         }
         limits::check_payload(draft.payload.len() as u64)?;
         let owner = author.subject.pseudonym;

@@ -23,6 +23,7 @@ pub mod payload;
 pub mod probe;
 mod rebuild;
 pub mod recover;
+pub mod redaction;
 pub mod run;
 mod session;
 mod settings;

@@ -6,6 +6,7 @@ mod audit;
 mod erasure;
 mod event;
 mod merge;
+mod redaction;
 
 pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
@@ -14,6 +15,7 @@ pub use audit::{Anchored, AnchoredJournal, HeadPublished};
 pub use erasure::{BackedUp, Counted, Erased, ErasureStarted, HoldLifted, HoldSet, NamedActor, Unreached};
 pub use event::{EVENTS, Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
+pub use redaction::{FoundMany, Marks, RedactionSet, SecretRegistered, Submitted};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};
 use samite_model::thinning::Rule;
@@ -198,6 +200,9 @@ pub struct StepStarted<I = Value> {
     /// The entry that asked for it, in an imported log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<u64>,
+    /// What was found in the input, and what it was before placeholders took the place of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redaction: Option<Marks>,
 }
 
 /// `step_completed`, `step_failed`, and `step_evidence`. The output is borrowed where it is only written.

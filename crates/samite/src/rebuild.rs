@@ -3,7 +3,7 @@
 use crate::artifact::views as artifact;
 use crate::core::Core;
 use crate::log::Entry;
-use crate::payload::{StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
+use crate::payload::{SecretRegistered, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
 use samite_model::{EntryId, EntryKind, Error, JournalId, Position, Result};
@@ -84,10 +84,11 @@ impl Core {
             let event = entry.event()?;
             let Some(dedupe) = event.dedupe else { return Ok(Projection::default()) };
             let code = entry.header.kind.code().to_be_bytes();
-            let row = views::dedupe(
-                family.hash("dedupe", &[dedupe.as_bytes()])?,
-                family.hash("submitted", &[&code, event.body])?,
-            );
+            let submitted = match event.marks.as_ref().and_then(|marks| marks.submitted) {
+                Some(submitted) => submitted.0,
+                None => family.hash("submitted", &[&code, event.body])?,
+            };
+            let row = views::dedupe(family.hash("dedupe", &[dedupe.as_bytes()])?, submitted);
             return Ok(Projection { rows: vec![row], registers: Vec::new() });
         }
         Ok(match entry.header.kind {
@@ -138,6 +139,11 @@ impl Core {
             }
             // In the workspace's own journal it only stands in the order of its trees.
             K::WORKSPACE_CLOSED if journal.kind == JournalKind::Branch => views::workspace_closed(&entry.json()?),
+            K::REDACTION_SET => views::redaction_set(),
+            K::SECRET_REGISTERED => {
+                let registered: SecretRegistered = entry.json()?;
+                views::secret_registered(self.secret_hash(&registered.name), &registered)
+            }
             K::ANCHORED => views::anchored(&entry.json()?),
             K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
             K::SESSION_CREATED => views::session_created(&entry.json()?),

@@ -3,8 +3,8 @@
 
 use crate::payload::{
     Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureStarted,
-    HoldLifted, HoldSet, MergeStarted, Merged, SessionCreated, SessionKeyed, StepEnded, StepSeen, StepSettled,
-    StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
+    HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated, SessionKeyed, StepEnded, StepSeen,
+    StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::erasure::Scope;
@@ -91,6 +91,10 @@ pub(crate) mod register {
     /// A legal hold; hash = the person's pseudonym or the session. The register's entry has the rest (tenant's control
     /// journal).
     pub(crate) const HOLD: u16 = 32;
+    /// What is looked for in what is written: the entry that set the register has it.
+    pub(crate) const REDACTION: u16 = 43;
+    /// A registered secret, which the entry that set the register has; hash = keyed hash of its name.
+    pub(crate) const REGISTERED_SECRET: u16 = 44;
 }
 
 /// Hashes callers' strings for one subject.
@@ -306,7 +310,11 @@ pub(crate) fn step_hashes<I: Serialize>(hash: &dyn IndexHash, step: &StepStarted
     Ok(StepHashes {
         key: step_key(hash, &step.key)?,
         tool: hash.hash("tool", &[step.tool.as_bytes()])?,
-        fingerprint: hash.hash("step-input", &[step.tool.as_bytes(), b"\0", &input])?,
+        // Of what was submitted, where what is stored is not that any more.
+        fingerprint: match step.redaction.as_ref().and_then(|marks| marks.submitted) {
+            Some(submitted) => submitted.0,
+            None => hash.hash("step-input", &[step.tool.as_bytes(), b"\0", &input])?,
+        },
         touches: step.touches.iter().map(|touch| hash.hash("touch", &[touch.as_bytes()])).collect::<Result<_>>()?,
         blocks: step.effect != Effect::Idempotent,
     })
@@ -543,6 +551,20 @@ pub(crate) fn session_created(created: &SessionCreated) -> Projection {
 /// What is decided for a session is in the last such entry.
 pub(crate) fn session_settings() -> Projection {
     Projection::default().set(register::SETTINGS, [0; 16], Vec::new())
+}
+
+/// What is looked for in what is written is in the last such entry.
+pub(crate) fn redaction_set() -> Projection {
+    Projection::default().set(register::REDACTION, [0; 16], Vec::new())
+}
+
+/// A registered secret, by the keyed hash of its name; one that is forgotten has no register.
+pub(crate) fn secret_registered(hash: [u8; 16], registered: &SecretRegistered) -> Projection {
+    if registered.secret.is_some() {
+        Projection::default().set(register::REGISTERED_SECRET, hash, Vec::new())
+    } else {
+        Projection::default().clear(register::REGISTERED_SECRET, hash)
+    }
 }
 
 /// How far journals were when they were anchored.

@@ -20,10 +20,12 @@ mod init;
 mod key;
 mod log;
 mod merge;
+mod policy;
 mod read;
 mod recover;
 mod redact;
 mod rewind;
+mod secrets;
 mod session;
 mod status;
 mod step;
@@ -81,6 +83,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Import(import::Import),
     Redact(redact::Redact),
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    #[command(subcommand)]
+    Secrets(secrets::Secrets),
     Init(init::Init),
     Hook(hook::Hook),
     Tour(Tour),
@@ -126,7 +132,9 @@ impl Command {
             Self::Backup(command) => command.run(surface).await,
             Self::Key(command) => command.run(surface),
             Self::Import(command) => command.run(surface).await,
-            Self::Redact(command) => command.run(surface),
+            Self::Redact(command) => command.run(surface).await,
+            Self::Policy(command) => command.run(surface).await,
+            Self::Secrets(command) => command.run(surface).await,
             Self::Init(command) => command.run(surface).await,
             Self::Hook(command) => command.run(surface).await,
             Self::Tour(command) => command.run(surface),

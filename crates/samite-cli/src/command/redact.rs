@@ -8,7 +8,7 @@ use clap::Args;
 use samite_host::files::io_error;
 use samite_host::{Random, SystemRandomness};
 use samite_model::{Error, Result};
-use samite_redact::{Class, Fingerprint, Located, Mode, Pattern, Policy, Redactor, Stream, Units};
+use samite_redact::{Class, Located, Mode, Pattern, Policy, Redactor, Stream, Units};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// Replace secrets in what comes from standard input, and write it to standard output
 ///
 /// A typed placeholder such as [secret:github-token:3f9a2c1b:40] takes the place of each: what it was, four bytes of a
-/// keyed hash, and its length. The same secret reads the same wherever it stands. The key is that of the store, and where
-/// there is no store one that is drawn for this run alone.
+/// keyed hash, and its length. The same secret reads the same wherever it stands. Policy, registered secrets and key are those
+/// of the store; where there is no store, the key is drawn for this run alone.
 ///
 /// Text is taken line by line; JSON stays the JSON that it is, and only its strings are looked at, with what is encoded
 /// in them. Personal data is counted in the report and stays, unless --pii says otherwise.
@@ -39,12 +39,12 @@ pub(crate) struct Redact {
     /// With --jsonl: look only at the strings in fields of this name, at any depth (may be repeated)
     #[arg(long = "field", value_name = "NAME", requires = "jsonl")]
     fields: Vec<String>,
-    /// What happens with secrets
-    #[arg(long, value_name = "MODE", default_value = "redact", value_parser = mode)]
-    secrets: Mode,
-    /// What happens with personal data: e-mail, phone, cards, accounts, ids of persons, IP addresses
-    #[arg(long, value_name = "MODE", default_value = "report", value_parser = mode)]
-    pii: Mode,
+    /// What happens with secrets: off, report or redact [default: redact]
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    secrets: Option<Mode>,
+    /// What happens with personal data (e-mail, phone, cards, accounts, ids of persons, IP addresses) [default: report]
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    pii: Option<Mode>,
     /// Replace what a regular expression matches as well; NAME stands in the placeholder (may be repeated)
     #[arg(long = "pattern", value_name = "NAME=REGEX", value_parser = pattern)]
     patterns: Vec<Pattern>,
@@ -59,11 +59,11 @@ pub(crate) struct Redact {
 /// The most that one document of JSON may hold, in bytes.
 const WHOLE: u64 = 64 << 20;
 
-fn mode(name: &str) -> Result<Mode, String> {
+pub(super) fn mode(name: &str) -> Result<Mode, String> {
     Mode::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| "it is off, report or redact".to_owned())
 }
 
-fn pattern(text: &str) -> Result<Pattern, String> {
+pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
     let (name, expression) = text.split_once('=').ok_or("it is NAME=REGEX")?;
     Ok(Pattern { name: name.to_owned(), expression: expression.to_owned() })
 }
@@ -153,14 +153,40 @@ impl<'a> Report<'a> {
 }
 
 impl Redact {
-    pub(super) fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let policy = Policy {
-            secrets: self.secrets,
-            pii: self.pii,
-            pattern_mode: Mode::Redact,
-            patterns: self.patterns.clone(),
-        };
-        let redactor = Redactor::new(&policy, &[], fingerprint(surface)?)?;
+    /// The policy, secrets and key of the store; where there is none, the default policy and a key for this run.
+    async fn redactor(&self, surface: &Surface) -> Result<Redactor> {
+        match surface.open(Access::Read) {
+            Ok(store) => {
+                let client = store.client().await?;
+                let policy = self.over(client.redaction_policy().await?);
+                client.redactor_with(&policy).await
+            }
+            Err(error) if error.code() == "no_store" => {
+                let mut key = [0; 32];
+                SystemRandomness::new().fill(&mut key)?;
+                let fingerprint = move |secret: &[u8]| -> [u8; 4] {
+                    let hash = samite_model::hash::commitment(&key, secret);
+                    hash.as_bytes().first_chunk().copied().unwrap_or_default()
+                };
+                Redactor::new(&self.over(Policy::default()), &[], Arc::new(fingerprint))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was asked for, over a policy.
+    fn over(&self, mut policy: Policy) -> Policy {
+        policy.secrets = self.secrets.unwrap_or(policy.secrets);
+        policy.pii = self.pii.unwrap_or(policy.pii);
+        if !self.patterns.is_empty() {
+            policy.pattern_mode = Mode::Redact;
+            policy.patterns.extend(self.patterns.iter().cloned());
+        }
+        policy
+    }
+
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let redactor = self.redactor(surface).await?;
         let units = match (self.jsonl, self.fields.is_empty()) {
             (false, _) => Units::Text,
             (true, true) => Units::Documents,
@@ -224,23 +250,5 @@ impl Redact {
             surface.printer.answer(&kept)?;
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// What makes fingerprints: the store's key, or one for this run.
-fn fingerprint(surface: &Surface) -> Result<Arc<dyn Fingerprint + Send + Sync>> {
-    match surface.open(Access::Read) {
-        Ok(store) => {
-            let keys = store.keys().clone();
-            Ok(Arc::new(move |secret: &[u8]| keys.redaction_mark(secret)))
-        }
-        Err(error) if error.code() == "no_store" => {
-            let mut key = [0; 32];
-            SystemRandomness::new().fill(&mut key)?;
-            Ok(Arc::new(move |secret: &[u8]| {
-                samite_model::hash::commitment(&key, secret).as_bytes().first_chunk().copied().unwrap_or_default()
-            }))
-        }
-        Err(error) => Err(error),
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose errors people and programs see.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "samite-model",
     "samite-host",
     "samite-keys",
@@ -13,6 +13,7 @@ const CRATES: [&str; 9] = [
     "samite-blocks",
     "samite-workspace",
     "samite-audit",
+    "samite-redact",
     "samite",
     "samite-cli",
 ];

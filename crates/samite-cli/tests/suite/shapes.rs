@@ -496,13 +496,18 @@ fn every_command_answers_as_the_page_says() {
     let hooked = text(&page.answered(&["hook", "codex"], &out), "/id");
     page.run(&place, &["session", "transcript", &hooked]);
     page.run(&place, &["fork", &hooked]);
+    page.run(&place, &["policy", "redaction", "--pattern", "own=x[0-9]{3}"]);
+    let out = place.run_with_input(&["--json", "secrets", "register", "db"], b"hunter2!x").ok();
+    page.answered(&["secrets", "register"], &out);
+    page.run(&place, &["secrets", "list"]);
+    page.run(&place, &["secrets", "forget", "db"]);
     let out = place.run_with_input(&["--json", "redact"], b"password=hunter2!x\n").ok();
     page.answered(&["redact"], &out);
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);
     let groups =
-        ["session", "step", "turn", "workspace", "branch", "artifact", "audit", "key", "import", "hold", "subject"];
+        ["policy", "secrets", "session", "step", "turn", "workspace", "branch", "artifact", "audit", "key", "import", "hold", "subject"];
     let all: BTreeSet<String> =
         commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
     let listed: BTreeSet<String> = page.commands.keys().cloned().collect();

@@ -1,6 +1,6 @@
 //! Secrets: what they look like, and what only looks like one.
 //!
-//! One pass of an automaton over the text finds prefixes, words and marks; a small matcher looks at a window around each.
+//! One pass over the text finds prefixes, words and marks; a small matcher looks at a window around each.
 
 mod assign;
 mod block;
@@ -11,6 +11,7 @@ mod harmless;
 mod header;
 mod judge;
 mod name;
+mod prefilter;
 mod scan;
 mod structure;
 mod url;

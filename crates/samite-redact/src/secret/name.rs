@@ -458,6 +458,10 @@ const OPENING: &[&str] = &[
 
 /// What the value beside a name is; none when the name speaks of no secret.
 pub(crate) fn classify(identifier: &[u8]) -> Option<Strength> {
+    // What a page has in its attributes, every browser has.
+    if identifier.starts_with(b"data-") {
+        return None;
+    }
     let words = words(identifier);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (at, found) = words.iter().enumerate().rev().find_map(|(at, word)| Some((at, strength_of(word)?)))?;

@@ -3,10 +3,11 @@
 use super::assign::{name_around, value_beside};
 use super::checksum::has_crc;
 use super::formats::FORMATS;
+use super::prefilter::{LEAST, Prefilter};
 use super::{block, header, structure, url};
 use crate::alphabet::{ALPHA, WORD, before, begins_word, byte, slice};
 use crate::finding::{Hit, Rank};
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -84,66 +85,49 @@ const MARKS: &[(&str, Look)] = &[
 ];
 
 struct Engine {
-    automaton: AhoCorasick,
-    /// What to look at, by pattern.
-    looks: Vec<Vec<Look>>,
+    prefilter: Prefilter,
+    /// What to look at, by pattern; and how far before the pattern's beginning that begins.
+    looks: Vec<Vec<(Look, usize)>>,
 }
 
-/// Everything that is looked for, in one automaton.
-struct Patterns {
-    texts: Vec<String>,
-    looks: Vec<Vec<Look>>,
-}
-
-fn patterns() -> Patterns {
-    let mut patterns = Patterns { texts: Vec::new(), looks: Vec::new() };
-    let mut add = |text: String, look: Look| {
-        if let Some(at) = patterns.texts.iter().position(|other| *other == text) {
-            if let Some(looks) = patterns.looks.get_mut(at) {
-                looks.push(look);
+fn engine() -> &'static Engine {
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    ENGINE.get_or_init(|| {
+        let mut patterns: Vec<Vec<u8>> = Vec::new();
+        let mut looks: Vec<Vec<(Look, usize)>> = Vec::new();
+        let mut add = |text: Vec<u8>, look: Look, skipped: usize| {
+            if let Some(looks) = patterns.iter().position(|other| *other == text).and_then(|at| looks.get_mut(at)) {
+                looks.push((look, skipped));
+            } else {
+                patterns.push(text);
+                looks.push(vec![(look, skipped)]);
             }
-        } else {
-            patterns.texts.push(text);
-            patterns.looks.push(vec![look]);
+        };
+        for (at, format) in FORMATS.iter().enumerate() {
+            let prefix = format.prefix.to_ascii_lowercase();
+            if prefix.len() >= LEAST {
+                add(prefix, Look::Format(at), 0);
+            } else {
+                // A short prefix is followed by digits.
+                for digit in b'0'..=b'9' {
+                    add([prefix.as_slice(), &[digit]].concat(), Look::Format(at), 0);
+                }
+            }
         }
-    };
-    for (at, format) in FORMATS.iter().enumerate() {
-        add(String::from_utf8_lossy(format.prefix).to_ascii_lowercase(), Look::Format(at));
-    }
-    for name in NAMES {
-        add((*name).to_owned(), Look::Name);
-    }
-    for (mark, look) in MARKS {
-        add((*mark).to_owned(), *look);
-    }
-    patterns
-}
-
-fn build(kind: AhoCorasickKind) -> Option<Engine> {
-    let patterns = patterns();
-    let automaton = AhoCorasick::builder()
-        .match_kind(MatchKind::Standard)
-        .ascii_case_insensitive(true)
-        .kind(Some(kind))
-        .build(&patterns.texts)
-        .ok()?;
-    Some(Engine { automaton, looks: patterns.looks })
-}
-
-/// A short text is searched sooner than the fast automaton is made.
-const SHORT: usize = 32 << 10;
-
-/// The automaton: the one that is made fast for what is short, the one that is fast for the rest. Both find the same.
-fn engine(length: usize) -> Option<&'static Engine> {
-    static SMALL: OnceLock<Option<Engine>> = OnceLock::new();
-    static LARGE: OnceLock<Option<Engine>> = OnceLock::new();
-    static SEEN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    let seen = SEEN.fetch_add(length, std::sync::atomic::Ordering::Relaxed);
-    if seen.saturating_add(length) < SHORT {
-        SMALL.get_or_init(|| build(AhoCorasickKind::ContiguousNFA)).as_ref()
-    } else {
-        LARGE.get_or_init(|| build(AhoCorasickKind::DFA)).as_ref()
-    }
+        for name in NAMES {
+            add(name.as_bytes().to_vec(), Look::Name, 0);
+        }
+        for (mark, look) in MARKS {
+            if mark.len() >= LEAST {
+                add(mark.as_bytes().to_vec(), *look, 0);
+            } else {
+                for digit in b'0'..=b'9' {
+                    add([&[digit], mark.as_bytes()].concat(), *look, 1);
+                }
+            }
+        }
+        Engine { prefilter: Prefilter::new(patterns), looks }
+    })
 }
 
 /// Whether a name may be that of a secret; `name` decides.
@@ -186,14 +170,13 @@ pub(crate) enum Depth {
 
 /// Adds the secrets of a text.
 pub(crate) fn scan(text: &[u8], depth: Depth, hits: &mut Vec<Hit>) {
-    let Some(engine) = engine(text.len()) else { return };
+    let engine = engine();
     let mut scanner = Scanner { text, depth, named: 0, valued: 0, within: 0, hits };
-    for found in engine.automaton.find_overlapping_iter(text) {
-        let place = found.start()..found.end();
-        for look in engine.looks.get(found.pattern().as_usize()).map(Vec::as_slice).unwrap_or_default() {
-            scanner.look(*look, &place);
+    engine.prefilter.each(text, |pattern, start, end| {
+        for (look, skipped) in engine.looks.get(pattern).map(Vec::as_slice).unwrap_or_default() {
+            scanner.look(*look, &(start + skipped..end));
         }
-    }
+    });
 }
 
 struct Scanner<'a> {
@@ -356,16 +339,5 @@ mod tests {
             let found = find(&text);
             assert!(found.iter().any(|(secret, _)| secret == token), "{text}: {found:?}");
         }
-    }
-
-    #[test]
-    fn both_automata_find_the_same() {
-        let (small, large) = (build(AhoCorasickKind::ContiguousNFA).unwrap(), build(AhoCorasickKind::DFA).unwrap());
-        let text = "TOKEN=ghp_x password: eyJ postgres://a:b@c sk-ant- AKIA";
-        let places = |engine: &Engine| {
-            engine.automaton.find_overlapping_iter(text).map(|found| (found.pattern(), found.end())).collect::<Vec<_>>()
-        };
-        assert_eq!(places(&small), places(&large));
-        assert!(places(&small).len() > 5);
     }
 }

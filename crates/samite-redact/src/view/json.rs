@@ -174,6 +174,12 @@ impl Parser<'_> {
                 let mut called = 0..0;
                 if frame.object && matches!(name, b"name" | b"Name" | b"key" | b"Key" | b"variable" | b"env") {
                     frame.called = range.clone();
+                } else if !frame.object {
+                    // The arguments of a command: `["--password", "…"]`.
+                    if slice(self.text, frame.called.start, frame.called.end).starts_with(b"-") {
+                        called = frame.called.clone();
+                    }
+                    frame.called = range.clone();
                 } else if frame.object && matches!(name, b"value" | b"Value" | b"val" | b"secret" | b"default") {
                     called = frame.called.clone();
                 }

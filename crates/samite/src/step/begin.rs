@@ -635,6 +635,7 @@ pub(crate) fn started(new: &NewStep, attempt: u32, idempotency_key: String) -> S
         tree: new.tree,
         process: new.process.clone().or_else(|| (new.tool == RESTORE).then(own_process_value)?.ok()),
         source: new.source,
+        redaction: None,
     }
 }
 

@@ -34,6 +34,7 @@ mod place;
 mod previews;
 mod processes;
 mod recovery;
+mod redaction;
 mod releases;
 mod scripts;
 mod sessions;

@@ -148,6 +148,7 @@ impl BranchImport {
             tree: None,
             process: None,
             source: Some(source),
+            redaction: None,
         };
         let hashes = views::step_hashes(&self.writer.own_hash(), &started)?;
         // A record that was changed since tells its calls again: each is one step, which may still be open.

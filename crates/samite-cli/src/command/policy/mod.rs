@@ -1,0 +1,22 @@
+//! `samite policy`.
+
+mod redaction;
+
+use crate::surface::Surface;
+use clap::Subcommand;
+use samite_model::Result;
+use std::process::ExitCode;
+
+/// Show and change what holds for everything in the store
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    Redaction(redaction::Redaction),
+}
+
+impl Policy {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        match self {
+            Self::Redaction(command) => command.run(surface).await,
+        }
+    }
+}

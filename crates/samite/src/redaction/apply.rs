@@ -1,0 +1,153 @@
+//! What of an entry is redacted, by its kind.
+
+use crate::core::{Core, Draft, from_json, to_json};
+use crate::log::Entry;
+use crate::payload::{Event, FoundMany, Marks, StepStarted, Submitted, is_event};
+use crate::views::{StepRow, row};
+use samite_model::{EntryKind, Result};
+use samite_redact::{Class, Finding, Mode, Redactor};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The fields of samite's own entries that hold what callers and tools said; the others are compared, hashed or acted on.
+fn fields(kind: EntryKind) -> &'static [&'static str] {
+    match kind {
+        EntryKind::STEP_STARTED => &["input"],
+        EntryKind::STEP_COMPLETED
+        | EntryKind::STEP_FAILED
+        | EntryKind::STEP_EVIDENCE
+        | EntryKind::STEP_RESOLVED
+        | EntryKind::STEP_ABANDONED => &["output", "evidence", "note"],
+        EntryKind::SESSION_CREATED => &["name", "source"],
+        EntryKind::TREE => &["label", "environment"],
+        EntryKind::ARTIFACT_PUBLISHED => &["description", "command"],
+        _ => &[],
+    }
+}
+
+/// Tools of samite itself, whose inputs it acts on.
+const OWN: &str = crate::workspace::RESTORE;
+
+impl Core {
+    /// A draft as the policy lets it be stored.
+    pub(crate) fn redacted_draft(&self, draft: Draft) -> Result<Draft> {
+        let names = fields(draft.kind);
+        if names.is_empty() && !is_event(draft.kind) {
+            return Ok(draft);
+        }
+        let redactor = self.redactor()?;
+        if Class::ALL.iter().all(|class| redactor.policy().mode(*class) == Mode::Off) {
+            return Ok(draft);
+        }
+        if is_event(draft.kind) { event(&redactor, draft) } else { own(&redactor, names, draft) }
+    }
+}
+
+fn event(redactor: &Redactor, mut draft: Draft) -> Result<Draft> {
+    let event = Event::decode(&draft.payload)?;
+    let body = redactor.redact(event.body);
+    let mut findings = body.findings;
+    let mut attributes = event.attributes;
+    if let Some(value) = &attributes {
+        let redacted = redactor.redact(&to_json(value)?);
+        findings.extend(redacted.findings);
+        if let Some(bytes) = redacted.bytes {
+            attributes = Some(from_json("an event's attributes", &bytes)?);
+        }
+    }
+    // What was found before, in an entry that is written again, counts on.
+    let before = event.marks.unwrap_or_default();
+    if findings.is_empty() {
+        return Ok(draft);
+    }
+    let replaced = body.bytes.is_some();
+    let submitted = before.submitted.or_else(|| replaced.then(|| submitted(&draft)).flatten());
+    let marks = Marks { submitted, found: counted(before.found, &findings) };
+    let bytes = body.bytes.as_deref().unwrap_or(event.body);
+    draft.payload = Event::encode_marked(event.dedupe, attributes.as_ref(), Some(&marks), bytes)?;
+    Ok(draft)
+}
+
+fn own(redactor: &Redactor, names: &[&str], mut draft: Draft) -> Result<Draft> {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let redacted = redactor.redact_only(&names, &draft.payload);
+    if redacted.findings.is_empty() {
+        return Ok(draft);
+    }
+    let mut before = Marks::default();
+    if draft.kind == EntryKind::STEP_STARTED {
+        let started: StepStarted = from_json("a step's start", &draft.payload)?;
+        if started.tool == OWN {
+            return Ok(draft);
+        }
+        // A step that runs again has its marks already, and placeholders where something was.
+        if let Some(marks) = started.redaction {
+            if redacted.bytes.is_none() {
+                return Ok(draft);
+            }
+            before = marks;
+        }
+    }
+    let submitted = before.submitted.or_else(|| redacted.bytes.is_some().then(|| submitted(&draft)).flatten());
+    let again = before != Marks::default();
+    let marks = Marks { submitted, found: counted(before.found, &redacted.findings) };
+    let bytes = redacted.bytes.unwrap_or(draft.payload);
+    draft.payload = if again {
+        let mut started: StepStarted = from_json("a step's start", &bytes)?;
+        started.redaction = Some(marks);
+        to_json(&started)?
+    } else {
+        with_marks(bytes, &marks)?
+    };
+    Ok(draft)
+}
+
+/// An object of JSON with one field more at its end: its other bytes stay.
+fn with_marks(mut object: Vec<u8>, marks: &Marks) -> Result<Vec<u8>> {
+    if object.pop() == Some(b'}') {
+        object.extend_from_slice(b",\"redaction\":");
+        object.extend_from_slice(&to_json(marks)?);
+        object.push(b'}');
+    }
+    Ok(object)
+}
+
+/// The fingerprint of what was submitted, which the draft's views have.
+fn submitted(draft: &Draft) -> Option<Submitted> {
+    draft.views.rows.iter().find_map(|found| match found.kind {
+        row::DEDUPE => found.value.as_slice().try_into().ok().map(Submitted),
+        row::STEP => StepRow::decode(&found.value).ok().map(|step| Submitted(step.fingerprint)),
+        _ => None,
+    })
+}
+
+fn counted(before: Vec<FoundMany>, findings: &[Finding]) -> Vec<FoundMany> {
+    let mut counts: BTreeMap<(Class, String, bool), u64> = BTreeMap::new();
+    for found in before {
+        *counts.entry((found.class, found.kind, found.redacted)).or_default() += found.count;
+    }
+    for finding in findings {
+        *counts.entry((finding.class, finding.kind.to_string(), finding.redacted)).or_default() += 1;
+    }
+    // A payload's frame has room for so many.
+    counts
+        .into_iter()
+        .take(256)
+        .map(|((class, kind, redacted), count)| FoundMany { class, kind, count, redacted })
+        .collect()
+}
+
+/// What was found in an entry as it was written.
+pub(super) fn marks_of(entry: &Entry) -> Option<Marks> {
+    #[derive(Deserialize)]
+    struct Marked {
+        redaction: Option<Marks>,
+    }
+    if entry.is_event() {
+        return entry.event().ok()?.marks;
+    }
+    if fields(entry.header.kind).is_empty() {
+        return None;
+    }
+    entry.json::<Marked>().ok()?.redaction
+}

@@ -1,0 +1,279 @@
+//! Redaction of what is written: the tenant's policy, and the one place where every entry passes by it.
+//!
+//! A policy is an entry of the tenant's control journal, and so are the secrets that were registered. Each process holds
+//! both ready, and looks after a second whether they changed: what another process decided holds from then on.
+
+mod apply;
+
+use crate::client::Client;
+use crate::core::Core;
+use crate::payload::{RedactionSet, SecretRegistered};
+use crate::views::{self, register};
+use data_encoding::BASE64;
+use samite_ledger::{Guard, Register};
+use samite_model::{EntryKind, Error, JournalId, Position, Result};
+use samite_redact::{Policy, Redactor, Registered, check_registered};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use samite_redact::{Class, Mode, Pattern};
+
+/// How long what was read of a policy holds without another look, in nanoseconds: a second.
+const HOLDS: i64 = 1_000_000_000;
+
+/// How often a change looks again because the tenant's registers changed under it.
+const ROUNDS: usize = 64;
+
+/// The policy in force, ready to be used.
+#[derive(Default)]
+pub(crate) struct Cache(Mutex<Option<Held>>);
+
+struct Held {
+    /// When it was looked at.
+    read: i64,
+    /// The version of the tenant's registers then.
+    version: u64,
+    redactor: Arc<Redactor>,
+}
+
+/// A secret that is registered, without the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredSecret {
+    /// What placeholders call it.
+    pub name: String,
+    /// Its length in bytes; none when whoever registered it was erased, and it with them.
+    pub length: Option<usize>,
+    /// The beginning of its keyed hash, as placeholders show it.
+    pub fingerprint: Option<[u8; 4]>,
+    /// When it was registered, in nanoseconds since 1970.
+    pub since: i64,
+}
+
+impl Core {
+    fn control_of_tenant(&self) -> JournalId {
+        JournalId(self.0.keys.writer("samite tenant control journal").0)
+    }
+
+    /// What a registered secret is found by.
+    pub(crate) fn secret_hash(&self, name: &str) -> [u8; 16] {
+        self.0.keys.writer(&format!("registered secret {name}")).0
+    }
+
+    /// What is in force, looked at again after a second. Without a policy it is the default one.
+    pub(crate) fn redactor(&self) -> Result<Arc<Redactor>> {
+        let now = self.now();
+        {
+            let held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(held) = held.as_ref().filter(|held| (0..HOLDS).contains(&now.saturating_sub(held.read))) {
+                return Ok(held.redactor.clone());
+            }
+        }
+        // Sealing is no asynchronous act; a read of a few rows once a second is.
+        let (version, registers) = futures_lite::future::block_on(self.tenant_registers())?;
+        {
+            let mut held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(held) = held.as_mut().filter(|held| held.version == version) {
+                held.read = now;
+                return Ok(held.redactor.clone());
+            }
+        }
+        let (policy, secrets) = futures_lite::future::block_on(async {
+            let policy = self.policy_in(&registers).await?;
+            let secrets = self.secrets_in(&registers).await?;
+            Ok::<_, Error>((policy, secrets.into_iter().filter_map(|(_, secret)| secret).collect::<Vec<_>>()))
+        })?;
+        let keys = self.0.keys.clone();
+        let fingerprint = Arc::new(move |secret: &[u8]| keys.redaction_mark(secret));
+        let redactor = Arc::new(Redactor::new(&policy, &secrets, fingerprint)?);
+        let held = Held { read: now, version, redactor: redactor.clone() };
+        *self.1.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
+        Ok(redactor)
+    }
+
+    /// Looks again at the next use.
+    fn forget_redactor(&self) {
+        *self.1.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    async fn tenant_registers(&self) -> Result<(u64, Vec<Register>)> {
+        match self.0.ledger.registers(self.control_of_tenant()).await {
+            Err(error) if error.code() == "no_journal" => Ok((0, Vec::new())),
+            other => other,
+        }
+    }
+
+    async fn policy_in(&self, registers: &[Register]) -> Result<Policy> {
+        let Some(found) = registers.iter().find(|one| one.kind == register::REDACTION) else {
+            return Ok(Policy::default());
+        };
+        let entry = self.entry_at(Position { journal: self.control_of_tenant(), seq: found.seq }).await?;
+        // A policy does not go with whoever decided it: what they are erased with is their name.
+        if entry.payload.is_none() {
+            return Ok(Policy::default());
+        }
+        Ok(entry.json::<RedactionSet>()?.policy)
+    }
+
+    /// The registered secrets; one whose owner was erased has no bytes any more.
+    async fn secrets_in(&self, registers: &[Register]) -> Result<Vec<(i64, Option<Registered>)>> {
+        let mut secrets = Vec::new();
+        for found in registers.iter().filter(|one| one.kind == register::REGISTERED_SECRET) {
+            let entry = self.entry_at(Position { journal: self.control_of_tenant(), seq: found.seq }).await?;
+            if entry.payload.is_none() {
+                secrets.push((entry.header.time, None));
+                continue;
+            }
+            let registered: SecretRegistered = entry.json()?;
+            let secret = registered.secret.as_deref().and_then(|text| BASE64.decode(text.as_bytes()).ok());
+            secrets.push((entry.header.time, secret.map(|secret| Registered { name: registered.name, secret })));
+        }
+        Ok(secrets)
+    }
+}
+
+impl Client {
+    /// What is looked for in what is written, and what happens with it: the default where nothing was decided.
+    ///
+    /// # Errors
+    /// As reading of the store fails.
+    pub async fn redaction_policy(&self) -> Result<Policy> {
+        let (_, registers) = self.core.tenant_registers().await?;
+        self.core.policy_in(&registers).await
+    }
+
+    /// Changes the policy of the tenant, and answers with what holds from now on: in this process at once, in others within
+    /// a second. What is stored already stays as it is. When this returns, it is durable. Where nothing changes, nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// `invalid` for patterns that cannot be used (`bad_expression`, `bad_redaction_name`, `too_many_patterns`).
+    pub async fn change_redaction(&self, change: impl Fn(&mut Policy)) -> Result<Policy> {
+        let control = self.tenant_control();
+        for _ in 0..ROUNDS {
+            let (version, registers) = self.core.tenant_registers().await?;
+            let before = self.core.policy_in(&registers).await?;
+            let mut after = before.clone();
+            change(&mut after);
+            Redactor::new(&after, &[], Arc::new(|_: &[u8]| [0; 4]))?;
+            if after == before {
+                return Ok(after);
+            }
+            let set = RedactionSet { policy: after.clone() };
+            let draft = self.core.draft(EntryKind::REDACTION_SET, &set, views::redaction_set())?;
+            match self.append_to_tenant(draft, vec![Guard::Registers { journal: control, version }]).await {
+                Err(error) if error.code() == "registers_moved" => {}
+                other => {
+                    self.core.forget_redactor();
+                    return other.map(|()| after);
+                }
+            }
+        }
+        Err(Error::conflict("session_contended", "the tenant's settings keep changing").hint("try again"))
+    }
+
+    /// Registers a secret, which is found exactly from now on, in every encoding. It is stored sealed. A secret of the same
+    /// name is replaced. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `invalid` (`bad_redaction_name`, `secret_too_short`, `secret_too_long`, `too_many_secrets`).
+    pub async fn register_secret(&self, name: &str, secret: &[u8]) -> Result<()> {
+        let registered = Registered { name: name.to_owned(), secret: secret.to_vec() };
+        check_registered(&registered)?;
+        let (_, registers) = self.core.tenant_registers().await?;
+        let many = registers.iter().filter(|one| one.kind == register::REGISTERED_SECRET).count();
+        if many >= samite_redact::MOST {
+            let message = format!("{many} secrets are registered; at most {} can be", samite_redact::MOST);
+            return Err(Error::invalid("too_many_secrets", message).hint("`samite secrets forget NAME` takes one back"));
+        }
+        self.put_secret(SecretRegistered { name: registered.name, secret: Some(BASE64.encode(secret)) }).await
+    }
+
+    /// Forgets a registered secret: it is not looked for any more. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `not_found` (`no_secret`) when none of this name is registered.
+    pub async fn forget_secret(&self, name: &str) -> Result<()> {
+        let (_, registers) = self.core.tenant_registers().await?;
+        let hash = self.core.secret_hash(name);
+        if !registers.iter().any(|one| one.kind == register::REGISTERED_SECRET && one.hash == hash) {
+            let shown: String = name.chars().take(40).collect();
+            return Err(Error::not_found("no_secret", format!("no secret {shown:?} is registered"))
+                .hint("`samite secrets list` shows which are"));
+        }
+        self.put_secret(SecretRegistered { name: name.to_owned(), secret: None }).await
+    }
+
+    async fn put_secret(&self, registered: SecretRegistered) -> Result<()> {
+        let views = views::secret_registered(self.core.secret_hash(&registered.name), &registered);
+        let draft = self.core.draft(EntryKind::SECRET_REGISTERED, &registered, views)?;
+        let appended = self.append_to_tenant(draft, Vec::new()).await;
+        self.core.forget_redactor();
+        appended
+    }
+
+    /// The registered secrets, by name, without the secrets.
+    ///
+    /// # Errors
+    /// As reading of the store fails.
+    pub async fn registered_secrets(&self) -> Result<Vec<RegisteredSecret>> {
+        let (_, registers) = self.core.tenant_registers().await?;
+        let keys = &self.core.0.keys;
+        let mut secrets: Vec<RegisteredSecret> = self
+            .core
+            .secrets_in(&registers)
+            .await?
+            .into_iter()
+            .map(|(since, secret)| match secret {
+                Some(secret) => RegisteredSecret {
+                    length: Some(secret.secret.len()),
+                    fingerprint: Some(keys.redaction_mark(&secret.secret)),
+                    name: secret.name,
+                    since,
+                },
+                None => RegisteredSecret { name: String::new(), length: None, fingerprint: None, since },
+            })
+            .collect();
+        secrets.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(secrets)
+    }
+
+    /// A policy with the registered secrets and the tenant's fingerprints, ready to be used.
+    ///
+    /// # Errors
+    /// As [`Client::change_redaction`], and as reading of the store fails.
+    pub async fn redactor_with(&self, policy: &Policy) -> Result<Redactor> {
+        let (_, registers) = self.core.tenant_registers().await?;
+        let secrets: Vec<_> =
+            self.core.secrets_in(&registers).await?.into_iter().filter_map(|(_, secret)| secret).collect();
+        let keys = self.core.0.keys.clone();
+        Redactor::new(policy, &secrets, Arc::new(move |secret: &[u8]| keys.redaction_mark(secret)))
+    }
+
+    /// How often each kind of thing was found in the entries of a branch up to its head, inherited ones included.
+    ///
+    /// # Errors
+    /// As [`Client::read`].
+    pub async fn found_in(
+        &self,
+        session: samite_model::SessionId,
+        branch: Option<samite_model::BranchId>,
+    ) -> Result<Vec<crate::payload::FoundMany>> {
+        let mut reader = self.read(session, branch, crate::log::ReadOptions::default()).await?;
+        let mut counts: HashMap<(Class, String, bool), u64> = HashMap::new();
+        loop {
+            let page = reader.next().await?;
+            if page.is_empty() {
+                break;
+            }
+            for found in page.iter().filter_map(apply::marks_of).flat_map(|marks| marks.found) {
+                *counts.entry((found.class, found.kind, found.redacted)).or_default() += found.count;
+            }
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort();
+        Ok(counts
+            .into_iter()
+            .map(|((class, kind, redacted), count)| crate::payload::FoundMany { class, kind, count, redacted })
+            .collect())
+    }
+}
