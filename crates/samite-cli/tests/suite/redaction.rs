@@ -85,3 +85,38 @@ fn progress_is_said_when_it_is_asked_for() {
     let told = place.run_with_input(&["redact", "--progress"], input.as_bytes()).err;
     assert!(told.contains("1 thing found") && told.contains("secret github-token: 1, replaced"), "{told}");
 }
+
+#[test]
+fn what_is_appended_is_stored_without_secrets_as_the_policy_says() {
+    let place = Place::new();
+    let id = place.session();
+    let last = || {
+        let entries = place.json(&["read", &id]).lines();
+        entries.last().unwrap()["payload"].as_str().unwrap().to_owned()
+    };
+    place.run_with_input(&["append", &id], format!("use {TOKEN}").as_bytes()).ok();
+    let holder = placeholder(&last()).to_owned();
+    assert_eq!(last(), format!("use {holder}"));
+    // The filter says the same of the same secret.
+    assert_eq!(place.run_with_input(&["redact"], TOKEN.as_bytes()).ok(), holder);
+    place.run(&["policy", "redaction", "--secrets", "off", "--pattern", "ticket=T-[0-9]+"]).ok();
+    place.run_with_input(&["append", &id], format!("T-7 {TOKEN}").as_bytes()).ok();
+    let text = last();
+    assert!(text.starts_with("[pattern:ticket:") && text.ends_with(&format!(" {TOKEN}")), "{text}");
+    assert_eq!(place.json(&["policy", "redaction", "--no-pattern", "none"]).error(3)["code"], "no_pattern");
+    place.run(&["verify"]).ok();
+}
+
+#[test]
+fn registered_secrets_are_found_until_they_are_forgotten() {
+    let place = Place::new();
+    place.session();
+    place.run_with_input(&["secrets", "register", "staple"], b"correct horse\n").ok();
+    let found = place.run_with_input(&["redact"], b"a correct%20horse b").ok();
+    assert!(found.starts_with("a [secret:staple:") && found.ends_with(":13] b"), "{found}");
+    assert!(place.run(&["secrets", "list"]).ok().contains("staple"));
+    place.run(&["secrets", "forget", "staple"]).ok();
+    assert_eq!(place.run_with_input(&["redact"], b"a correct horse b").ok(), "a correct horse b");
+    assert_eq!(place.run_with_input(&["secrets", "register", "x"], b"abc").status, 2);
+    assert_eq!(place.run(&["secrets", "forget", "staple"]).status, 3);
+}

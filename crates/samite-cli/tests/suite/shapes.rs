@@ -506,8 +506,21 @@ fn every_command_answers_as_the_page_says() {
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
     damaged(&page);
-    let groups =
-        ["policy", "secrets", "session", "step", "turn", "workspace", "branch", "artifact", "audit", "key", "import", "hold", "subject"];
+    let groups = [
+        "policy",
+        "secrets",
+        "session",
+        "step",
+        "turn",
+        "workspace",
+        "branch",
+        "artifact",
+        "audit",
+        "key",
+        "import",
+        "hold",
+        "subject",
+    ];
     let all: BTreeSet<String> =
         commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
     let listed: BTreeSet<String> = page.commands.keys().cloned().collect();

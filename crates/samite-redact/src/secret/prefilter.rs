@@ -24,9 +24,7 @@ pub(super) struct Prefilter {
 fn hash(bytes: [u8; 4]) -> u16 {
     let folded = (u32::from_le_bytes(bytes) | 0x0020_2020) & 0x00ff_ffff;
     // The upper bits of a product depend on all bits below.
-    #[expect(clippy::cast_possible_truncation, reason = "fifteen bits are left")]
-    let hash = (folded.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as u16;
-    hash
+    (folded.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as u16
 }
 
 impl Prefilter {
