@@ -118,3 +118,51 @@ fn the_erasure_of_a_session_that_is_killed_anywhere_is_finished() {
         assert_eq!(place.json(&["verify"]).status, 0, "{point}");
     }
 }
+
+#[test]
+fn a_late_hook_does_not_bring_an_erased_session_back() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("project")).unwrap();
+    let hook = |name: &str, more: &str| {
+        let cwd = place.path().join("project");
+        let event = format!(
+            r#"{{"session_id":"agents-own","hook_event_name":"{name}","cwd":{cwd:?},"transcript_path":"/none","prompt":"{more}"}}"#
+        );
+        place.run_with_input(&["--json", "hook", "claude-code"], event.as_bytes())
+    };
+    let id = text(&hook("UserPromptSubmit", "words of the person").json(), "/id");
+    place.json(&["erase", "--session", &id, "--reason", "x", "--yes"]).json();
+    // The agent goes on, and is not kept from that; nothing of what it does is recorded, and nothing is noted for later.
+    let late = hook("UserPromptSubmit", "late words of the person");
+    assert_eq!(late.status, 0, "{late:?}");
+    assert!(late.err.contains("erased"), "{late:?}");
+    assert_eq!(place.json(&["session", "list"]).json()["sessions"].as_array().unwrap().len(), 0);
+    let out = place.run_with_input(&["erase", "sweep", "--canaries", "-"], b"words of the person\nagents-own\n");
+    assert_eq!(out.status, 0, "{out:?}");
+}
+
+#[test]
+fn an_artifact_goes_with_its_bytes_and_what_was_made_of_it_is_listed() {
+    let place = Place::new();
+    let id = place.session();
+    place.attach_work(&id);
+    fs::write(place.path().join("work/first"), "bytes of the first").unwrap();
+    let first = text(&place.json(&["artifact", "put", &id, "work/first"]).json(), "/id");
+    fs::write(place.path().join("work/second"), "made of the first one").unwrap();
+    let second = text(&place.json(&["artifact", "put", &id, "work/second"]).json(), "/id");
+    fs::remove_file(place.path().join("work/first")).unwrap();
+    let erased = place.json(&["erase", "--artifact", &first, "--reason", "x", "--yes"]).json();
+    assert_eq!(erased["erased"]["proof"]["entries"], 2, "the record, and that it was published");
+    assert_eq!(place.json(&["artifact", "show", &first]).error(3)["code"], "no_artifact");
+    place.json(&["artifact", "show", &second]).json();
+    let listed = place.json(&["artifact", "list"]).json();
+    assert_eq!(listed["artifacts"].as_array().unwrap().len(), 1);
+    let out = place.run_with_input(&["erase", "sweep", "--canaries", "-"], b"bytes of the first\n");
+    assert_eq!(out.status, 0, "{out:?}");
+    for arguments in
+        [&["log", &id][..], &["read", &id], &["session", "show", &id], &["status"], &["verify"], &["gc", "--yes"]]
+    {
+        let did = place.json(arguments);
+        assert_eq!(did.status, 0, "{arguments:?}: {did:?}");
+    }
+}

@@ -217,8 +217,8 @@ impl Spool {
                 match record(&missed).await {
                     Ok(true) => count += 1,
                     Ok(false) => kept.extend([line, "\n"]),
-                    // It names no session, or one that cannot be: it never will be recorded.
-                    Err(error) if error.code() == "bad_hook_input" => {}
+                    // It names no session, or one that cannot be or was erased: it never will be recorded.
+                    Err(error) if matches!(error.code(), "bad_hook_input" | "session_erased") => {}
                     Err(error) => {
                         kept.extend(lines.flat_map(|line| [line, "\n"]));
                         lock.set_contents(&padded(kept.as_bytes()))?;
