@@ -15,22 +15,20 @@ const LONGEST: usize = 1 << 20;
 pub(crate) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some(&probe) = text.get(at + LEAST - 1) {
-            if !ANY64.has(probe) {
-                at += LEAST;
+        loop {
+            // The last byte of a window that is in no run says where the next run can begin.
+            let window = text.get(at..at + LEAST)?;
+            if let Some(outside) = window.iter().rposition(|byte| !ANY64.has(*byte)) {
+                at += outside + 1;
                 continue;
             }
-            // A run of that length covers the probe if it is to begin before it.
-            let start = ANY64.run_back(text, at + LEAST - 1, LEAST - 1).max(at);
-            let start = past_escape(text, start);
+            let start = past_escape(text, at);
             let end = at + LEAST + ANY64.run(text, at + LEAST, usize::MAX - 1);
+            at = end;
             if end - start >= LEAST {
-                at = end;
                 return Some(start..end);
             }
-            at = end;
         }
-        None
     })
 }
 
