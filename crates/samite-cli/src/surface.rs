@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The tenant of the command line: a store in a directory has this one.
-const TENANT: &str = "local";
+pub(crate) const TENANT: &str = "local";
 
 /// What a command does with the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -102,6 +102,12 @@ kinds! {
     LOSS_ACCEPTED = 66, "loss_accepted";
     /// Everything before was cut by retention; the marker carries what `verify` needs.
     CUT = 67, "cut";
+    /// Something was shared (control journal; owner's artifacts).
+    GRANTED = 68, "granted";
+    /// Grants were revoked (control journal; owner's artifacts).
+    GRANT_REVOKED = 69, "grant_revoked";
+    /// Somebody other than the owner read (tenant's control journal).
+    READ_RECORDED = 70, "read_recorded";
     /// How far other journals had come was put into the audit log (tenant's control journal).
     ANCHORED = 71, "anchored";
     /// What is looked for in what is written, and what happens with it, was decided (tenant's control journal).

@@ -1,6 +1,7 @@
 //! A store as one principal sees it. What is not the principal's is not found.
 
-use crate::core::{Author, Core, Draft};
+use crate::access::{Authority, Reads};
+use crate::core::{Author, Core, Draft, Store};
 use crate::views::{self, row};
 use samite_audit::leaf::Actor;
 use samite_keys::Subject;
@@ -19,22 +20,23 @@ pub struct Client {
     pub(crate) actor: Pseudonym,
     /// The principal, as the audit log names it.
     pub(crate) named: Actor,
+    /// What the principal may do.
+    pub(crate) authority: Arc<Authority>,
+    /// What it read of others and is not recorded yet.
+    pub(crate) reads: Arc<Reads>,
 }
 
 impl Client {
-    pub(crate) fn new(core: Arc<Core>, principal: Principal) -> Result<Self> {
+    pub(crate) fn new(store: &Store, principal: Principal, writable: bool) -> Result<Self> {
+        let core = store.core.clone();
         let owner = principal.owner()?;
         if principal.tenant != *core.0.keys.tenant() {
             return Err(Error::denied("other_tenant", "the principal is of another tenant than the store"));
         }
         let subject = core.0.keys.subject(&owner)?;
-        let (keys, actor) = (&core.0.keys, core.0.keys.actor(&principal));
-        let named = Actor {
-            user: keys.audit_person(subject)?,
-            agent: Some(keys.audit_name("agent", &principal.agent)),
-            workload: Some(keys.audit_name("workload", &principal.workload)),
-        };
-        Ok(Self { core, principal, subject, actor, named })
+        let control = core.tenant_control();
+        let authority = Authority::new(core, principal, subject, store.policies.clone())?;
+        Ok(Self::guarded(authority, subject, control, writable, store.reads.clone()))
     }
 
     /// The tenant's control journal: one, with an id that every process derives alike.
@@ -94,7 +96,8 @@ impl Client {
         Author { subject: self.subject, actor: self.actor, named: self.named, epoch }
     }
 
-    fn sees(&self, state: &JournalState) -> bool {
+    /// Whether a journal is the owner's whom this client works for.
+    pub(crate) fn sees(&self, state: &JournalState) -> bool {
         state.owner == self.subject.pseudonym
     }
 
@@ -127,7 +130,8 @@ impl Client {
             })
     }
 
-    /// The session whose id begins with these digits, or else the one of this name.
+    /// The session whose id begins with these digits, or else the one of this name: one's own, or else one that is shared, which
+    /// is to be entered ([`Client::enter`]).
     ///
     /// # Errors
     /// `not_found` when there is none; `invalid` (`ambiguous_prefix`, `ambiguous_name`) when there are several.
@@ -139,12 +143,15 @@ impl Client {
             ..JournalFilter::default()
         };
         let found = if is_prefix(prefix) { self.core.0.ledger.journals(filter).await? } else { Vec::new() };
-        let mine = found.iter().filter(|state| self.sees(state) && state.status == JournalStatus::Open);
-        let mine: Vec<SessionId> = mine.map(|state| state.family).collect();
-        match mine.as_slice() {
-            [] => self.session_named(text).await?.ok_or_else(|| no_session(text)),
-            [one] => Ok(*one),
-            several => Err(ambiguous("session", prefix, several.iter().map(ToString::to_string))),
+        let found: Vec<JournalState> = found.into_iter().filter(|state| state.status == JournalStatus::Open).collect();
+        // What others share never stands in the way of what is one's own.
+        let (mine, shared): (Vec<&JournalState>, Vec<&JournalState>) = found.iter().partition(|state| self.sees(state));
+        match (mine.as_slice(), shared.as_slice()) {
+            ([], []) => self.session_named(text).await?.ok_or_else(|| no_session(text)),
+            ([one], _) | ([], [one]) => Ok(one.family),
+            ([], several) | (several, _) => {
+                Err(ambiguous("session", prefix, several.iter().map(|state| state.family.to_string())))
+            }
         }
     }
 
@@ -178,7 +185,7 @@ fn is_prefix(text: &str) -> bool {
     !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn no_session(text: &str) -> Error {
+pub(crate) fn no_session(text: &str) -> Error {
     Error::not_found("no_session", format!("there is no session {text}"))
         .hint("name it by its id or its whole name: `samite session list` shows both of the sessions you may see")
 }

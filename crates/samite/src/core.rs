@@ -1,5 +1,6 @@
 //! What every part of the fabric works with: the backends of one tenant, and the small acts that all of them share.
 
+use crate::access::{Policies, Registry};
 use crate::client::Client;
 use crate::log::Entry;
 use crate::views::{self, IndexHash, Projection};
@@ -50,12 +51,30 @@ pub struct Backends {
 #[derive(Clone)]
 pub struct Store {
     pub(crate) core: Arc<Core>,
+    pub(crate) policies: Option<Arc<dyn Policies>>,
+    /// What was read of others and is not recorded yet.
+    pub(crate) reads: Arc<Registry>,
 }
 
 impl Store {
     /// A store over these backends.
     pub fn new(backends: Backends) -> Self {
-        Self { core: Arc::new(Core(backends, crate::redaction::Cache::default())) }
+        Self { core: Arc::new(Core(backends, crate::redaction::Cache::default())), policies: None, reads: Arc::default() }
+    }
+
+    /// The store under an organisation's policies, which are asked at each act of every client that is made of it from now on.
+    #[must_use]
+    pub fn under(mut self, policies: Arc<dyn Policies>) -> Self {
+        self.policies = Some(policies);
+        self
+    }
+
+    /// Records what clients of this store read of others. When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be written.
+    pub async fn record_reads(&self) -> Result<()> {
+        self.reads.record().await
     }
 
     /// The store as one principal sees it. A principal seen for the first time is recorded.
@@ -63,17 +82,18 @@ impl Store {
     /// # Errors
     /// `denied` when the principal is incomplete or of another tenant.
     pub async fn client(&self, principal: Principal) -> Result<Client> {
-        let client = Client::new(self.core.clone(), principal)?;
+        let client = Client::new(self, principal, true)?;
         client.record_principal().await?;
         Ok(client)
     }
 
-    /// The store as one principal sees it, without recording a new principal: for a store that is only read.
+    /// The store as one principal sees it, without recording a new principal: for a store that is only read. What is another's
+    /// cannot be read with it, since that is recorded.
     ///
     /// # Errors
     /// As [`Store::client`].
     pub fn reader(&self, principal: Principal) -> Result<Client> {
-        Client::new(self.core.clone(), principal)
+        Client::new(self, principal, false)
     }
 }
 
@@ -119,6 +139,11 @@ pub(crate) struct Segment {
 }
 
 impl Core {
+    /// The tenant's control journal: one, with an id that every process derives alike.
+    pub(crate) fn tenant_control(&self) -> JournalId {
+        JournalId(self.0.keys.writer("samite tenant control journal").0)
+    }
+
     pub(crate) fn now(&self) -> i64 {
         self.0.clock.now()
     }
@@ -273,10 +298,7 @@ impl Core {
 
     /// The state of a journal that must exist.
     pub(crate) async fn journal(&self, journal: JournalId) -> Result<JournalState> {
-        self.0.ledger.journal(journal).await?.ok_or_else(|| {
-            Error::not_found("no_journal", format!("there is no journal {journal}"))
-                .hint("`samite session list` and `samite branch list SESSION` show what there is")
-        })
+        self.0.ledger.journal(journal).await?.ok_or_else(|| no_journal(journal))
     }
 
     /// The segments of a position's ancestry, oldest first.
@@ -316,6 +338,12 @@ impl Core {
             })?;
         self.open(position.journal, &stored)
     }
+}
+
+/// What is said of a journal that is not there, or not this principal's to see.
+pub(crate) fn no_journal(journal: JournalId) -> Error {
+    Error::not_found("no_journal", format!("there is no journal {journal}"))
+        .hint("`samite session list` and `samite branch list SESSION` show what there is")
 }
 
 /// Hashes callers' strings under a subject's index key, apart for each family.

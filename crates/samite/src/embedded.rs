@@ -35,6 +35,18 @@ pub struct EmbeddedOptions {
     pub accept_behind: bool,
 }
 
+/// The local principal of a store: the person who can open it with its master key, and so has every right.
+pub fn local_principal(tenant: Tenant) -> Principal {
+    Principal {
+        tenant,
+        user: "local".to_owned(),
+        agent: "cli".to_owned(),
+        workload: "host".to_owned(),
+        scopes: vec!["samite:all".to_owned()],
+        parents: Vec::new(),
+    }
+}
+
 /// An open store in a directory.
 pub struct Embedded {
     store: Store,
@@ -190,14 +202,7 @@ impl Embedded {
     /// # Errors
     /// `unavailable` when that cannot be recorded.
     pub async fn client(&self) -> Result<crate::Client> {
-        let principal = Principal {
-            tenant: self.tenant.clone(),
-            user: "local".to_owned(),
-            agent: "cli".to_owned(),
-            workload: "host".to_owned(),
-            scopes: vec!["samite:all".to_owned()],
-            parents: Vec::new(),
-        };
+        let principal = local_principal(self.tenant.clone());
         if self.read_only { self.store.reader(principal) } else { self.store.client(principal).await }
     }
 
@@ -213,8 +218,9 @@ impl Embedded {
         Ok(lives)
     }
 
-    /// Closes the ledger once what was asked of it is done.
+    /// Closes the ledger once what was asked of it is done, what was read of others is recorded first.
     pub async fn close(self) {
+        self.store.record_reads().await.ok();
         self.ledger.close().await;
     }
 }

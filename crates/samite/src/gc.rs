@@ -85,8 +85,13 @@ impl Client {
     /// What a collection would reclaim, by branch. Changes nothing.
     ///
     /// # Errors
+    /// `denied` (`scope_missing`) for who may not look after the tenant;
     /// `corrupt` naming the block when something that is kept is missing or damaged.
     pub async fn plan_collection(&self) -> Result<CollectionPlan> {
+        self.operator()?.plan_of_all().await
+    }
+
+    async fn plan_of_all(&self) -> Result<CollectionPlan> {
         let roots = self.roots(&HashSet::new()).await?;
         let mut drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
         drop.extend(roots.expired.iter().map(|expired| expired.root.clone()));
@@ -123,7 +128,7 @@ impl Client {
     /// Takes away what no retained branch reaches, and records that. When this returns, it is durable.
     ///
     /// # Errors
-    /// `unavailable` (`store_busy`) when somebody kept writing; `corrupt` as [`Client::plan_collection`], and then
+    /// `denied` (`scope_missing`) for who may not look after the tenant; `unavailable` (`store_busy`) when somebody kept writing; `corrupt` as [`Client::plan_collection`], and then
     /// nothing was taken.
     pub async fn collect(&self) -> Result<Collected> {
         self.collect_with(&CollectOptions::default()).await
@@ -134,6 +139,10 @@ impl Client {
     /// # Errors
     /// As [`Client::collect`].
     pub async fn collect_with(&self, options: &CollectOptions) -> Result<Collected> {
+        self.operator()?.collect_all(options).await
+    }
+
+    async fn collect_all(&self, options: &CollectOptions) -> Result<Collected> {
         for _ in 0..ROUNDS {
             let store = self.core.blocks();
             let beginning = match begin_collection(&store) {
@@ -203,7 +212,7 @@ impl Client {
 
     /// How many bytes a collection would take with each tree if these checkpoints were thinned out as well.
     pub(crate) async fn bytes_without(&self, thinned: &HashSet<Position>) -> Result<BytesByTree> {
-        let roots = self.roots(thinned).await?;
+        let roots = self.tenant_wide().roots(thinned).await?;
         let drop: Vec<Root> = roots.drop.iter().map(|(_, _, root)| root.clone()).collect();
         let preview = preview(&self.core.blocks(), &roots.keep, &drop)?;
         let mut bytes = BytesByTree::new();

@@ -3,6 +3,7 @@
 //! [`Store`] opens where the bytes live; [`Client`] is a store seen by one principal, and everything is asked of it;
 //! [`Writer`] is a client's lease on one branch, and everything is appended through it.
 
+pub mod access;
 pub mod artifact;
 pub mod audit;
 mod backup;

@@ -9,7 +9,11 @@ impl Client {
     pub(crate) async fn session_named(&self, name: &str) -> Result<Option<SessionId>> {
         let is_it = |info: &crate::session::SessionInfo| info.created.name.as_deref() == Some(name);
         let named = self.sessions().await?.into_iter().flatten().filter(is_it).map(|info| info.id);
-        only("sessions", name, &named.collect::<Vec<SessionId>>())
+        if let Some(own) = only("sessions", name, &named.collect::<Vec<SessionId>>())? {
+            return Ok(Some(own));
+        }
+        let shared = self.shared_sessions().await?.into_iter().flatten().map(|shared| shared.info);
+        only("sessions", name, &shared.filter(is_it).map(|info| info.id).collect::<Vec<SessionId>>())
     }
 
     /// The branch of a session that has this name and was not deleted; none when no branch has it.

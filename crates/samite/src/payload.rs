@@ -1,6 +1,7 @@
 //! What entries hold: callers' events in a small frame, samite's own entries as JSON. Unknown fields from a newer
 //! version are ignored; none is ever removed.
 
+mod access;
 mod artifact;
 mod audit;
 mod erasure;
@@ -8,6 +9,7 @@ mod event;
 mod merge;
 mod redaction;
 
+pub use access::{GrantRevoked, Granted, Looked, ReadRecorded};
 pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };

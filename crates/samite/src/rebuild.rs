@@ -148,6 +148,8 @@ impl Core {
             K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
             K::SESSION_CREATED => views::session_created(&entry.json()?),
             K::SESSION_SETTINGS => views::session_settings(),
+            K::GRANTED => views::granted(entry.header.id, &entry.json()?),
+            K::GRANT_REVOKED => views::grant_revoked(&entry.json()?),
             K::SESSION_KEYED => views::session_keyed(&family, &entry.json()?)?,
             K::BRANCH_FORKED => views::branch_forked(&family, &entry.json()?)?,
             K::BRANCH_CURRENT => views::branch_current(&entry.json()?),

@@ -188,7 +188,7 @@ impl Client {
         Ok(sessions)
     }
 
-    async fn describe(&self, control: &JournalState) -> Result<SessionInfo> {
+    pub(crate) async fn describe(&self, control: &JournalState) -> Result<SessionInfo> {
         let first = self.core.entry_at(Position { journal: control.id, seq: 1 }).await?;
         let (_, registers) = self.core.0.ledger.registers(control.id).await?;
         let current = current_in(control, &registers)?;

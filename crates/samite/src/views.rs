@@ -3,7 +3,7 @@
 
 use crate::payload::{
     Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureStarted,
-    HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated, SessionKeyed, StepEnded, StepSeen,
+    GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated, SessionKeyed, StepEnded, StepSeen,
     StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
@@ -80,6 +80,8 @@ pub(crate) mod register {
     pub(crate) const ARTIFACT_RETENTION: u16 = 9;
     /// A merge that waits for decisions, or for its end; value = the branch that is merged. The register's entry has it.
     pub(crate) const OPEN_MERGE: u16 = 8;
+    /// A grant; hash = its id, value = the artifact that it is about, or nothing. The register's entry has it.
+    pub(crate) const GRANT: u16 = 20;
     /// A workspace in use; hash = workspace, value = branch id.
     pub(crate) const WORKSPACE: u16 = 4;
     /// How far a journal was when it was last anchored; hash = its id, value = seq and link (the audit log's own journal).
@@ -578,6 +580,23 @@ pub(crate) fn anchored(anchored: &Anchored) -> Projection {
 /// The value of a register of an anchored journal.
 pub(crate) fn anchored_at(seq: u64, link: Link) -> Vec<u8> {
     [&seq.to_be_bytes()[..], link.as_bytes()].concat()
+}
+
+/// A grant, and the end of those that it takes the place of.
+pub(crate) fn granted(id: EntryId, granted: &Granted) -> Projection {
+    let value = granted.artifact.map(|artifact| artifact.as_bytes().to_vec()).unwrap_or_default();
+    let ended = granted.replaces.iter();
+    ended.fold(Projection::default(), |projection, grant| projection.clear(register::GRANT, *grant.as_bytes())).set(
+        register::GRANT,
+        *id.as_bytes(),
+        value,
+    )
+}
+
+/// The end of grants.
+pub(crate) fn grant_revoked(revoked: &GrantRevoked) -> Projection {
+    let ended = revoked.grants.iter();
+    ended.fold(Projection::default(), |projection, grant| projection.clear(register::GRANT, *grant.as_bytes()))
 }
 
 /// A caller's key of a session.

@@ -15,6 +15,7 @@ mod gc;
 mod guarantees;
 mod hold;
 mod hook;
+mod identity;
 mod import;
 mod init;
 mod key;
@@ -27,6 +28,7 @@ mod redact;
 mod rewind;
 mod secrets;
 mod session;
+mod share;
 mod status;
 mod step;
 mod subject;
@@ -68,6 +70,10 @@ pub(crate) enum Command {
     Artifact(artifact::Artifact),
     #[command(subcommand)]
     Audit(audit::Audit),
+    Share(share::Share),
+    Unshare(share::Unshare),
+    Grants(share::Grants),
+    Identity(identity::Identity),
     Gc(gc::Gc),
     Erase(erase::Erase),
     #[command(subcommand)]
@@ -122,6 +128,10 @@ impl Command {
             Self::Branch(command) => command.run(surface).await,
             Self::Artifact(command) => command.run(surface).await,
             Self::Audit(command) => command.run(surface).await,
+            Self::Share(command) => command.run(surface).await,
+            Self::Unshare(command) => command.run(surface).await,
+            Self::Grants(command) => command.run(surface).await,
+            Self::Identity(command) => command.run(surface),
             Self::Gc(command) => command.run(surface).await,
             Self::Erase(command) => command.run(surface).await,
             Self::Hold(command) => command.run(surface).await,

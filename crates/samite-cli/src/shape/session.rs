@@ -1,6 +1,6 @@
 //! A session as an answer.
 
-use super::{ErrorShape, PositionShape};
+use super::{ErrorShape, PositionShape, PrincipalShape};
 use crate::printer::words::{bytes, count, duration, rfc3339, time};
 use crate::printer::{Answer, Page};
 use samite::SessionInfo;
@@ -8,7 +8,7 @@ use samite::payload::ParentSession;
 use samite_model::Error;
 use samite_model::settings::{Cadence, Settings};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The session that another works for, and the step that started that one.
 #[derive(Debug, Serialize)]
@@ -87,7 +87,7 @@ pub(crate) struct SessionShape {
     id: String,
     name: Option<String>,
     created: String,
-    principal: Value,
+    principal: PrincipalShape,
     parent: Option<ParentShape>,
     source: Option<Value>,
     /// The current branch.
@@ -107,12 +107,7 @@ impl SessionShape {
             id: info.id.to_string(),
             name: info.created.name.clone(),
             created: rfc3339(info.created_at),
-            principal: json!({
-                "tenant": principal.tenant,
-                "user": principal.user,
-                "agent": principal.agent,
-                "workload": principal.workload,
-            }),
+            principal: PrincipalShape::new(principal),
             parent: info.created.parent.as_ref().map(ParentShape::new),
             source: info.created.source.clone(),
             branch: info.current.to_string(),
@@ -145,12 +140,11 @@ impl Answer for SessionShape {
 impl SessionShape {
     /// Puts it on a page, with more facts at the end.
     pub(crate) fn show_with(&self, more: &[(&str, String)], page: &mut Page) {
-        let part = |name: &str| self.principal.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let [branching, authority, cadence, deliver] = self.settings.facts();
         let mut facts = vec![
             ("session", self.id.clone()),
             ("name", self.name.clone().unwrap_or_default()),
-            ("made", format!("{} by {} ({})", time(self.created_at), part("user"), part("agent"))),
+            ("made", format!("{} by {} ({})", time(self.created_at), self.principal.user, self.principal.agent)),
             (
                 "works for",
                 self.parent.as_ref().map_or_else(String::new, |parent| {

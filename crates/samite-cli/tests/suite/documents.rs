@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const CRATES: [&str; 10] = [
     "samite-model",
     "samite-host",
+    "samite-identity",
     "samite-keys",
     "samite-ledger",
     "samite-blocks",

@@ -40,6 +40,7 @@ mod redaction;
 mod refusals;
 mod settings_files;
 mod shapes;
+mod sharing;
 mod steps;
 mod support;
 mod told;

@@ -505,6 +505,7 @@ fn every_command_answers_as_the_page_says() {
     page.answered(&["redact"], &out);
     page.run(&place, &["completions", "bash"]);
     page.run(&place, &["tour"]);
+    sharing(&page, &place);
     damaged(&page);
     let groups = [
         "policy",
@@ -536,6 +537,25 @@ fn every_command_answers_as_the_page_says() {
         .filter(|field| !seen.contains(field))
         .collect();
     assert!(unseen.is_empty(), "docs/json.md lists what no command answered with: {unseen:?}");
+}
+
+/// A session that is shared and read, and who calls.
+fn sharing(page: &Page, place: &Place) {
+    let run = |arguments: &[&str]| page.run(place, arguments);
+    let id = text(&run(&["session", "new", "--name", "shared"]), "/id");
+    run(&["append", &id, "--text", "hers"]);
+    run(&["share", &id, "--with", "user:bob", "--with", "agent:editor", "--read", "--days", "7"]);
+    run(&["share", &id, "--with", "user:eve", "--read"]);
+    crate::sharing::read_by(place, "bob", &id);
+    run(&["grants", &id]);
+    run(&["unshare", &id, "--all"]);
+    run(&["identity"]);
+    let token = "token = \"development-only-1\"\ntenant = \"a\"\nuser = \"u\"\nagent = \"b\"\nworkload = \"w\"";
+    let config = format!("[[development]]\n{token}\nparents = [\"a\"]\n");
+    fs::write(place.path().join("identity.toml"), config).unwrap();
+    let arguments = ["--json", "identity", "check", "--config", "identity.toml", "--dev"];
+    let out = place.run_with_input(&arguments, b"development-only-1").ok();
+    page.answered(&["identity", "check"], &out);
 }
 
 /// A store that is damaged, for what `verify` finds.

@@ -27,6 +27,12 @@ impl Core {
     }
 }
 
+/// What is said of an artifact that is not there, or not this principal's to see.
+pub(crate) fn no_artifact(text: &str) -> Error {
+    Error::not_found("no_artifact", format!("there is no artifact {text}"))
+        .hint("`samite artifact list` shows those that you may see")
+}
+
 /// The journal, as a commit may have to make it.
 pub(super) fn new_journal(id: JournalId, owner: Pseudonym) -> NewJournal {
     NewJournal { id, family: FamilyId(id.0), kind: JournalKind::Artifacts, owner, parent: None }
@@ -93,10 +99,7 @@ impl Client {
     /// # Errors
     /// `not_found` (`no_artifact`) when there is none; `invalid` (`ambiguous_prefix`) when there are several.
     pub async fn find_artifact(&self, prefix: &str) -> Result<ArtifactId> {
-        let none = || {
-            Error::not_found("no_artifact", format!("there is no artifact {prefix}"))
-                .hint("`samite artifact list` shows those that you may see")
-        };
+        let none = || no_artifact(prefix);
         let Some(state) = self.artifacts_state().await? else { return Err(none()) };
         let rows = self.core.artifact_rows(&state).await?;
         let ids = rows.into_iter().map(|(_, row)| row.artifact);

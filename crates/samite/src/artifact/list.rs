@@ -124,10 +124,7 @@ impl Client {
     /// `not_found` (`no_artifact`) when there is none that this principal may see; `corrupt` when its record cannot be read.
     pub async fn artifact(&self, artifact: ArtifactId) -> Result<Artifact> {
         let found = self.all_artifacts().await?.into_iter().find(|found| found.record.artifact == artifact);
-        found.ok_or_else(|| {
-            Error::not_found("no_artifact", format!("there is no artifact {artifact}"))
-                .hint("`samite artifact list` shows those that you may see")
-        })
+        found.ok_or_else(|| super::no_artifact(&artifact.to_string()))
     }
 
     /// Writes the bytes of an artifact, or a range of them, and returns how many that were.
@@ -165,10 +162,7 @@ impl Client {
 
     /// The record of an artifact whose bytes are there.
     pub(super) async fn present(&self, artifact: ArtifactId) -> Result<ArtifactRecord> {
-        let (_, record) = self.record_of(artifact).await?.ok_or_else(|| {
-            Error::not_found("no_artifact", format!("there is no artifact {artifact}"))
-                .hint("`samite artifact list` shows those that you may see")
-        })?;
+        let (_, record) = self.record_of(artifact).await?.ok_or_else(|| super::no_artifact(&artifact.to_string()))?;
         if self.is_there(&record).await? {
             return Ok(record);
         }

@@ -15,6 +15,7 @@ mod usage;
 pub(crate) mod views;
 
 pub use deliver::{Delivered, NotDelivered};
+pub(crate) use journal::no_artifact;
 pub use list::{Artifact, ArtifactFilter};
 pub use put::{ArtifactSource, Put, PutArtifact};
 pub use reproduce::{Compared, Reproduction};

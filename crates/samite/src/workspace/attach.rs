@@ -94,7 +94,7 @@ impl Client {
 
     /// Refuses a workspace of another person: what is in it, and when, is theirs. One whose keys were destroyed has none.
     async fn refuse_anothers(&self, workspace: JournalId, directory: &str) -> Result<()> {
-        let Some(state) = self.core.0.ledger.journal(workspace).await? else { return Ok(()) };
+        let Some(state) = self.tenant_wide().core.0.ledger.journal(workspace).await? else { return Ok(()) };
         let is_anothers = state.owner != self.subject.pseudonym
             && self.core.0.keys.live_keys()?.iter().any(|key| key.subject == state.owner);
         if is_anothers {

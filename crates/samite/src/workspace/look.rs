@@ -2,6 +2,7 @@
 
 use super::checkpoint::RecordedTree;
 use crate::client::Client;
+use crate::core::no_journal;
 use crate::views::row;
 use samite_host::files;
 use samite_ledger::{JournalState, JournalStatus, RowQuery};
@@ -86,6 +87,10 @@ impl Client {
     /// `not_found`: `no_tree` when there is none, `tree_collected` when its tree is gone; `corrupt` (`tree_missing`) when it
     /// should be there.
     pub async fn checkpoint_at(&self, at: Position) -> Result<RecordedTree> {
+        // What was not entered is not looked at with one's own keys.
+        if !self.sees(&self.core.journal(at.journal).await?) {
+            return Err(no_journal(at.journal));
+        }
         let found = self.tree_at(at).await?.ok_or_else(|| {
             Error::not_found(
                 "no_tree",

@@ -1,0 +1,207 @@
+//! Entering what is another's: the client as it acts there.
+
+use super::Guarded;
+use super::authority::{Authority, Entered};
+use super::reads::{Reader, Reads, Registry};
+use crate::client::{Client, no_session};
+use crate::core::{Backends, Core};
+use crate::session::SessionInfo;
+use samite_keys::Subject;
+use samite_ledger::{JournalFilter, JournalKind};
+use samite_model::access::{Right, Rights, attenuate};
+use samite_model::{ArtifactId, JournalId, Owner, Pseudonym, Result, SessionId};
+use std::sync::Arc;
+
+/// A session that somebody else shares.
+#[derive(Clone, Debug)]
+pub struct SharedSession {
+    /// The session.
+    pub info: SessionInfo,
+    /// Whose it is; none when that is not known any more.
+    pub owner: Option<Owner>,
+    /// What the principal may do with it.
+    pub rights: Rights,
+}
+
+impl Authority {
+    /// The backends as this principal has them, for the data of one owner.
+    fn core(self: &Arc<Self>, acting: Pseudonym, entered: Option<Entered>, reads: &Arc<Reads>) -> Arc<Core> {
+        let ledger = Guarded { authority: Arc::clone(self), acting, entered, reads: Arc::clone(reads) };
+        Arc::new(Core(Backends { ledger: Arc::new(ledger), ..self.whole.0.clone() }))
+    }
+
+    /// What a principal may do with a session.
+    pub(super) async fn rights_on(&self, session: SessionId, owner: Pseudonym) -> Result<Rights> {
+        let mut rights = Rights::NONE;
+        for right in Right::ALL {
+            if self.on_session(right, session, owner).await?.decision.is_allowed() {
+                rights = rights.or(Rights::only(right));
+            }
+        }
+        Ok(rights)
+    }
+
+    /// What a principal may do with an artifact.
+    pub(super) async fn rights_on_artifact(
+        &self,
+        artifact: ArtifactId,
+        journal: JournalId,
+        owner: Pseudonym,
+    ) -> Result<Rights> {
+        let mut rights = Rights::NONE;
+        for right in Right::ALL {
+            if self.on_artifact(right, artifact, journal, owner).await?.decision.is_allowed() {
+                rights = rights.or(Rights::only(right));
+            }
+        }
+        Ok(rights)
+    }
+}
+
+impl Client {
+    /// A client for a principal.
+    pub(crate) fn guarded(
+        authority: Authority,
+        subject: Subject,
+        control: JournalId,
+        writable: bool,
+        registry: Arc<Registry>,
+    ) -> Self {
+        let authority = Arc::new(authority);
+        let Authority { principal, actor, named, .. } = authority.as_ref();
+        let (principal, actor, named) = (principal.clone(), *actor, *named);
+        let who = Reader { principal: principal.clone(), actor, named };
+        let reads = Reads::new(authority.whole.clone(), control, who, writable, registry);
+        let reads = Arc::new(reads);
+        let core = authority.core(subject.pseudonym, None, &reads);
+        Self { core, principal, subject, actor, named, authority, reads }
+    }
+
+    fn acting_for(&self, subject: Subject, entered: Option<Entered>) -> Self {
+        let core = self.authority.core(subject.pseudonym, entered, &self.reads);
+        Self { core, subject, ..self.clone() }
+    }
+
+    /// The client as it acts on a session, which may be another's that was shared: all that is asked of it, and all that is
+    /// added, is then about the session's owner, in the name of this principal. One's own session needs none of it, and gives
+    /// the client itself. That somebody else read is recorded.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session, or the principal may not see it: nobody can tell which.
+    pub async fn enter(&self, session: SessionId) -> Result<Self> {
+        let none = || no_session(&session.to_string());
+        let (_, owner) = self.authority.control(session).await?.ok_or_else(none)?;
+        if !self.authority.on_session(Right::Read, session, owner).await?.decision.is_allowed() {
+            return Err(none());
+        }
+        let subject = self.authority.whole.0.keys.subject_of(owner).map_err(|_| none())?;
+        let entered = (owner != self.authority.subject).then_some(Entered::Session(session));
+        Ok(self.acting_for(subject, entered))
+    }
+
+    /// The client as it acts on an artifact, which may be another's that was shared.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such artifact, or the principal may not see it.
+    pub async fn enter_artifact(&self, artifact: ArtifactId) -> Result<Self> {
+        let none = || crate::artifact::no_artifact(&artifact.to_string());
+        let (journal, owner) = self.artifact_home(artifact).await?.ok_or_else(none)?;
+        if !self.authority.on_artifact(Right::Read, artifact, journal, owner).await?.decision.is_allowed() {
+            return Err(none());
+        }
+        let subject = self.authority.whole.0.keys.subject_of(owner).map_err(|_| none())?;
+        let entered = (owner != self.authority.subject).then_some(Entered::Artifact(artifact));
+        Ok(self.acting_for(subject, entered))
+    }
+
+    /// The journal that has an artifact, and whose it is.
+    pub(super) async fn artifact_home(&self, artifact: ArtifactId) -> Result<Option<(JournalId, Pseudonym)>> {
+        let ledger = &self.authority.whole.0.ledger;
+        let filter = JournalFilter { kind: Some(JournalKind::Artifacts), ..JournalFilter::default() };
+        for state in ledger.journals(filter).await? {
+            let at = samite_model::Position { journal: state.id, seq: state.head };
+            let hashes = vec![artifact.0];
+            let query = samite_ledger::RowQuery { at, kind: crate::views::row::ARTIFACT, hashes, limit: 1 };
+            if !ledger.rows(query).await?.is_empty() {
+                return Ok(Some((state.id, state.owner)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The sessions of others that this principal may see, in the order in which they were made.
+    ///
+    /// # Errors
+    /// `corrupt` when what was granted cannot be read.
+    pub async fn shared_sessions(&self) -> Result<Vec<Result<SharedSession>>> {
+        let filter = JournalFilter { kind: Some(JournalKind::SessionControl), ..JournalFilter::default() };
+        let mut shared = Vec::new();
+        for control in self.core.0.ledger.journals(filter).await? {
+            if control.owner == self.authority.subject {
+                continue;
+            }
+            let rights = self.authority.rights_on(control.family, control.owner).await?;
+            let owner = self.authority.whole.0.keys.owner_name(control.owner)?;
+            let info = self.describe(&control).await;
+            shared.push(info.map(|info| SharedSession { info, owner, rights }));
+        }
+        Ok(shared)
+    }
+
+    /// What this principal may do with a session.
+    ///
+    /// # Errors
+    /// As [`Client::enter`].
+    pub async fn rights(&self, session: SessionId) -> Result<Rights> {
+        let none = || no_session(&session.to_string());
+        let (_, owner) = self.authority.control(session).await?.ok_or_else(none)?;
+        let rights = self.authority.rights_on(session, owner).await?;
+        if rights.has(Right::Read) { Ok(rights) } else { Err(none()) }
+    }
+
+    /// A client for an agent that works for this one, with what it asks for of the rights that this one has. The first act of
+    /// a principal is recorded, as any other's.
+    ///
+    /// # Errors
+    /// `denied` when the name is none; as [`Store::client`](crate::Store::client).
+    pub async fn sub_agent(&self, agent: &str, rights: Rights) -> Result<Self> {
+        let principal = attenuate(&self.principal, agent, rights);
+        principal.check()?;
+        let whole = self.authority.whole.clone();
+        let own = self.authority.subject;
+        let subject = whole.0.keys.subject_of(own)?;
+        let authority = Authority::new(whole, principal.clone(), subject, self.authority.policies())?;
+        let (actor, named, authority) = (authority.actor, authority.named, Arc::new(authority));
+        let reads = Arc::new(self.reads.of_another(Reader { principal: principal.clone(), actor, named }));
+        let core = authority.core(own, None, &reads);
+        let child = Self { core, principal, subject, actor, named, authority, reads };
+        if Rights::of_scopes(&child.principal.scopes).has(Right::Read) {
+            child.record_principal().await?;
+        }
+        Ok(child)
+    }
+
+    /// Records now what this principal read of others. When this returns, it is durable; without it, that takes up to 100 ms,
+    /// or until the last client and reader of this principal is dropped.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be written.
+    pub async fn record_reads(&self) -> Result<()> {
+        self.reads.record().await
+    }
+
+    /// The whole tenant, for who may look after it.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for anybody else.
+    pub(crate) fn operator(&self) -> Result<Self> {
+        self.authority.on_tenant(Right::Operate).check(Right::Operate, "the tenant")?;
+        Ok(self.tenant_wide())
+    }
+
+    /// The whole tenant, where what is found is told in sums or not at all: that a place is taken, how much would go. A test
+    /// lists who asks.
+    pub(crate) fn tenant_wide(&self) -> Self {
+        Self { core: self.authority.whole.clone(), ..self.clone() }
+    }
+}

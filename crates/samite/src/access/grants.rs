@@ -1,0 +1,283 @@
+//! Sharing: grants as entries, the owner's to give and to take back.
+
+use crate::client::{Client, no_session};
+use crate::core::Draft;
+use crate::payload::{GrantRevoked, Granted, ReadRecorded};
+use crate::views;
+use samite_ledger::{Append, Commit, Guard, Read};
+use samite_model::access::{Grant, Grantee, Right, Rights};
+use samite_model::{ArtifactId, EntryId, EntryKind, Error, Header, JournalId, Position, Result, SessionId};
+
+/// How often sharing looks again because what is shared changed meanwhile.
+const ROUNDS: usize = 64;
+
+const PAGE: usize = 512;
+
+/// A grant that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Its id.
+    pub id: EntryId,
+    /// What is allowed to whom.
+    pub grant: Grant,
+    /// The artifact that it is about; none where it is about a session.
+    pub artifact: Option<ArtifactId>,
+    /// When it was given, in nanoseconds since 1970.
+    pub at: i64,
+}
+
+/// A read by somebody else, as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedRead {
+    /// Where the record is.
+    pub position: Position,
+    /// What was read by whom.
+    pub recorded: ReadRecorded,
+}
+
+/// What is shared: the journal that has its grants, the artifact if it is one, and what the client may do with it.
+struct Target {
+    journal: JournalId,
+    artifact: Option<ArtifactId>,
+    rights: Rights,
+    words: String,
+}
+
+impl Client {
+    async fn session_to_share(&self, session: SessionId) -> Result<(Self, Target)> {
+        let client = self.enter(session).await?;
+        let (journal, owner) =
+            self.authority.control(session).await?.ok_or_else(|| no_session(&session.to_string()))?;
+        let rights = self.authority.rights_on(session, owner).await?;
+        let words = format!("session {}", session.short());
+        Ok((client, Target { journal, artifact: None, rights, words }))
+    }
+
+    async fn artifact_to_share(&self, artifact: ArtifactId) -> Result<(Self, Target)> {
+        let client = self.enter_artifact(artifact).await?;
+        let none = || crate::artifact::no_artifact(&artifact.to_string());
+        let (journal, owner) = self.artifact_home(artifact).await?.ok_or_else(none)?;
+        let rights = self.authority.rights_on_artifact(artifact, journal, owner).await?;
+        let words = format!("artifact {}", artifact.short());
+        Ok((client, Target { journal, artifact: Some(artifact), rights, words }))
+    }
+
+    /// Shares a session: whom the grantee names may do these things with it from now on, up to `until` (ns since 1970; none
+    /// means until it is revoked). It takes the place of what was granted to the same grantee. When this returns, it is
+    /// durable.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session; `denied` where the principal may not manage it, or would give more than it
+    /// has; `invalid`: `no_rights`, `not_grantable`, `bad_until`, `shared_with_owner`.
+    pub async fn share(&self, session: SessionId, to: Grantee, rights: Rights, until: Option<i64>) -> Result<Shared> {
+        let (client, target) = self.session_to_share(session).await?;
+        client.grant(&target, to, rights, until).await
+    }
+
+    /// Shares an artifact, as [`Client::share`] does a session: to read it, or to manage who may.
+    ///
+    /// # Errors
+    /// As [`Client::share`].
+    pub async fn share_artifact(
+        &self,
+        artifact: ArtifactId,
+        to: Grantee,
+        rights: Rights,
+        until: Option<i64>,
+    ) -> Result<Shared> {
+        let (client, target) = self.artifact_to_share(artifact).await?;
+        client.grant(&target, to, rights, until).await
+    }
+
+    /// Takes back what was granted on a session: to this grantee, or (none) to everybody. Answers with the grants that ended.
+    /// When this returns, it is durable, and nothing more is committed that rested on them.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session, or (`no_grant`) nothing was granted so; `denied` where the principal may not
+    /// manage it.
+    pub async fn unshare(&self, session: SessionId, from: Option<&Grantee>) -> Result<Vec<Shared>> {
+        let (client, target) = self.session_to_share(session).await?;
+        client.revoke(&target, from).await
+    }
+
+    /// Takes back what was granted on an artifact, as [`Client::unshare`] does.
+    ///
+    /// # Errors
+    /// As [`Client::unshare`].
+    pub async fn unshare_artifact(&self, artifact: ArtifactId, from: Option<&Grantee>) -> Result<Vec<Shared>> {
+        let (client, target) = self.artifact_to_share(artifact).await?;
+        client.revoke(&target, from).await
+    }
+
+    /// What is granted on a session, in the order in which it was: all of it for who may manage it, else what names the
+    /// principal. A grant whose time is over is among them until it is revoked.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such session.
+    pub async fn grants(&self, session: SessionId) -> Result<Vec<Shared>> {
+        let (client, target) = self.session_to_share(session).await?;
+        client.standing(&target).await
+    }
+
+    /// What is granted on an artifact, as [`Client::grants`].
+    ///
+    /// # Errors
+    /// `not_found` when there is no such artifact.
+    pub async fn artifact_grants(&self, artifact: ArtifactId) -> Result<Vec<Shared>> {
+        let (client, target) = self.artifact_to_share(artifact).await?;
+        client.standing(&target).await
+    }
+
+    /// What others read of what this principal's user owns, in the order in which it was recorded.
+    ///
+    /// # Errors
+    /// `corrupt` when a record cannot be read.
+    pub async fn reads_by_others(&self) -> Result<Vec<RecordedRead>> {
+        let control = self.tenant_control();
+        let Some(state) = self.core.0.ledger.journal(control).await? else { return Ok(Vec::new()) };
+        let mut reads = Vec::new();
+        let mut from = 1;
+        while from <= state.head {
+            let kinds = vec![EntryKind::READ_RECORDED];
+            let page = self.core.0.ledger.read(Read { kinds, limit: PAGE, ..Read::range(control, from, state.head) });
+            let page = page.await?;
+            let Some(last) = page.last() else { break };
+            from = last.seq + 1;
+            for stored in &page {
+                if Header::decode(&stored.header)?.owner != self.authority.subject {
+                    continue;
+                }
+                let entry = self.core.open(control, stored)?;
+                if entry.payload.is_some() {
+                    reads.push(RecordedRead { position: entry.position, recorded: entry.json()? });
+                }
+            }
+        }
+        Ok(reads)
+    }
+
+    async fn standing(&self, target: &Target) -> Result<Vec<Shared>> {
+        let (_, grants) = self.authority.grants(target.journal).await?;
+        let mut standing = Vec::new();
+        for (register, granted) in grants.iter().filter(|(_, granted)| granted.artifact == target.artifact) {
+            if target.rights.has(Right::Manage) || granted.grant.to.names(&self.principal) {
+                let at = Position { journal: target.journal, seq: register.seq };
+                let entry = self.authority.whole.entry_at(at).await?;
+                standing.push((
+                    register.seq,
+                    Shared {
+                        id: EntryId(register.hash),
+                        grant: granted.grant.clone(),
+                        artifact: granted.artifact,
+                        at: entry.header.time,
+                    },
+                ));
+            }
+        }
+        standing.sort_by_key(|(seq, _)| *seq);
+        Ok(standing.into_iter().map(|(_, shared)| shared).collect())
+    }
+
+    async fn grant(&self, target: &Target, to: Grantee, rights: Rights, until: Option<i64>) -> Result<Shared> {
+        let rights = rights.to_grant()?;
+        if until.is_some_and(|until| until <= self.core.now()) {
+            return Err(Error::invalid("bad_until", "the grant would be over already").hint("name a time to come"));
+        }
+        let owner = self.authority.whole.0.keys.owner_name(self.subject.pseudonym)?;
+        let user = to.user.as_ref().map(|user| format!("user:{user}"));
+        if user.is_some() && user.as_deref() == owner.as_ref().map(samite_model::Owner::as_str) {
+            let message = format!("{} is {to}'s own already", target.words);
+            return Err(Error::invalid("shared_with_owner", message).hint("name somebody else"));
+        }
+        self.may_grant(target, rights, until).await?;
+        for _ in 0..ROUNDS {
+            let (version, grants) = self.authority.grants(target.journal).await?;
+            let same = grants.iter().filter(|(_, one)| one.artifact == target.artifact && one.grant.to == to);
+            let replaces = same.map(|(register, _)| EntryId(register.hash)).collect();
+            let grant = Grant { to: to.clone(), rights, until, by: self.principal.clone() };
+            let granted = Granted { grant, artifact: target.artifact, replaces };
+            let mut draft = self.core.draft(EntryKind::GRANTED, &granted, views::Projection::default())?;
+            draft.views = views::granted(draft.id, &granted);
+            let (id, at) = (draft.id, self.core.now());
+            if self.change_grants(target, version, draft).await? {
+                return Ok(Shared { id, grant: granted.grant, artifact: target.artifact, at });
+            }
+        }
+        Err(contended())
+    }
+
+    /// Refuses to give more than one has: a right that one has not, or for longer than one has it.
+    async fn may_grant(&self, target: &Target, rights: Rights, until: Option<i64>) -> Result<()> {
+        let manage = Right::Manage;
+        if !target.rights.has(manage) {
+            // In the words of the decision itself.
+            return Err(Error::denied("not_granted", format!("this principal may not share {}", target.words))
+                .hint("its owner may, and an agent of the owner's with the scope samite:manage"));
+        }
+        let missing = rights.iter().find(|right| !target.rights.has(*right));
+        if let Some(right) = missing {
+            return Err(Error::denied("not_granted", format!("who may not {right} {} cannot grant it", target.words))
+                .hint("grant what you may do yourself"));
+        }
+        if self.subject.pseudonym == self.authority.subject {
+            return Ok(());
+        }
+        let (_, grants) = self.authority.grants(target.journal).await?;
+        let now = self.core.now();
+        let own = grants.iter().filter(|(_, granted)| granted.artifact == target.artifact);
+        let own = own.filter(|(_, granted)| granted.grant.allows(&self.principal, manage, now));
+        let ends: Vec<Option<i64>> = own.map(|(_, granted)| granted.grant.until).collect();
+        let longest = if ends.contains(&None) { None } else { ends.into_iter().flatten().max() };
+        match (longest, until) {
+            (Some(longest), None) => Err(longest),
+            (Some(longest), Some(until)) if until > longest => Err(longest),
+            _ => Ok(()),
+        }
+        .map_err(|_| {
+            Error::denied("not_granted", format!("a grant on {} would outlast the one that it rests on", target.words))
+                .hint("name a time before that one ends")
+        })
+    }
+
+    async fn revoke(&self, target: &Target, from: Option<&Grantee>) -> Result<Vec<Shared>> {
+        if !target.rights.has(Right::Manage) {
+            return Err(Error::denied("not_granted", format!("this principal may not unshare {}", target.words))
+                .hint("its owner may, and an agent of the owner's with the scope samite:manage"));
+        }
+        for _ in 0..ROUNDS {
+            let (version, _) = self.authority.grants(target.journal).await?;
+            let mut ended = self.standing(target).await?;
+            ended.retain(|shared| from.is_none_or(|from| shared.grant.to == *from));
+            if ended.is_empty() {
+                let whom = from.map_or_else(|| "anybody".to_owned(), ToString::to_string);
+                return Err(Error::not_found("no_grant", format!("{} is not shared with {whom}", target.words))
+                    .hint("`samite grants SESSION` shows with whom it is"));
+            }
+            let grants = ended.iter().map(|shared| shared.id).collect();
+            let revoked = GrantRevoked { grants, by: self.principal.clone() };
+            let draft = self.core.draft(EntryKind::GRANT_REVOKED, &revoked, views::grant_revoked(&revoked))?;
+            if self.change_grants(target, version, draft).await? {
+                return Ok(ended);
+            }
+        }
+        Err(contended())
+    }
+
+    /// Appends to the journal of grants if they are as they were; answers whether they were.
+    async fn change_grants(&self, target: &Target, version: u64, draft: Draft) -> Result<bool> {
+        let entry = self.core.seal(target.journal, &self.author(0), draft)?;
+        let commit = Commit {
+            guards: vec![Guard::Registers { journal: target.journal, version }],
+            appends: vec![Append { journal: target.journal, entries: vec![entry] }],
+            ..Commit::default()
+        };
+        match self.core.0.ledger.commit(commit).await {
+            Err(error) if error.code() == "registers_moved" => Ok(false),
+            other => other.map(|_| true),
+        }
+    }
+}
+
+fn contended() -> Error {
+    Error::conflict("session_contended", "what is shared keeps changing").hint("try again")
+}

@@ -1,0 +1,265 @@
+//! Reads by others than the owner, recorded in batches: within 100 ms of the first of a batch, and before the last client or
+//! reader of theirs is gone.
+
+use super::authority::Facts;
+use crate::core::{Author, Core};
+use crate::payload::{Looked, ReadRecorded};
+use crate::views::Projection;
+use futures_lite::future::block_on;
+use samite_audit::leaf::Actor;
+use samite_ledger::{Append, Commit, JournalKind, Row, StoredEntry};
+use samite_model::{EntryKind, Error, Header, JournalId, Principal, Pseudonym, Result};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// How long reads are gathered. The commit takes its time beside: both are within 100 ms on a disk that syncs in 40.
+const GATHERED: Duration = Duration::from_millis(50);
+
+/// So many journals are named in one entry.
+const NAMED: usize = 256;
+
+/// What is noted, with a clean end: dropped, it records what it holds.
+pub(crate) struct Reads(Arc<Noted>, Arc<Registry>);
+
+/// What was read and is not recorded yet.
+pub(crate) struct Noted {
+    whole: Arc<Core>,
+    control: JournalId,
+    who: Reader,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// Who reads.
+#[derive(Clone)]
+pub(super) struct Reader {
+    pub(super) principal: Principal,
+    pub(super) actor: Pseudonym,
+    /// As the audit log names it.
+    pub(super) named: Actor,
+}
+
+#[derive(Default)]
+struct State {
+    pending: BTreeMap<(Pseudonym, JournalId), Pending>,
+    /// Whether a thread waits to record it.
+    waiting: bool,
+    /// Why the last could not be recorded, by its code: until it can, nothing more of others' is read.
+    failed: Option<&'static str>,
+}
+
+struct Pending {
+    looked: Looked,
+    from: i64,
+    until: i64,
+}
+
+/// The notes of all clients of a store, so that closing it leaves none behind.
+#[derive(Default)]
+pub(crate) struct Registry(Mutex<Vec<Weak<Noted>>>);
+
+impl Registry {
+    fn add(&self, noted: &Arc<Noted>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(noted));
+    }
+
+    /// Records everything that was noted. When this returns, it is durable.
+    pub(crate) async fn record(&self) -> Result<()> {
+        let all: Vec<Arc<Noted>> = {
+            let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.iter().filter_map(Weak::upgrade).collect()
+        };
+        for one in all {
+            one.record().await?;
+        }
+        Ok(())
+    }
+}
+
+impl Reads {
+    /// Notes for one principal. Without a store that can be written to, nothing of others' is read.
+    pub(super) fn new(
+        whole: Arc<Core>,
+        control: JournalId,
+        who: Reader,
+        writable: bool,
+        registry: Arc<Registry>,
+    ) -> Self {
+        let state = State { failed: (!writable).then_some("read_only"), ..State::default() };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let noted = Arc::new(Noted { whole, control, who, state, changed });
+        registry.add(&noted);
+        Self(noted, registry)
+    }
+
+    /// Notes for another principal over the same store.
+    pub(super) fn of_another(&self, who: Reader) -> Self {
+        let Noted { whole, control, .. } = self.0.as_ref();
+        let failed = self.0.locked().failed;
+        let (state, changed) = (Mutex::new(State { failed, ..State::default() }), Condvar::new());
+        let noted = Noted { whole: whole.clone(), control: *control, who, state, changed };
+        let noted = Arc::new(noted);
+        self.1.add(&noted);
+        Self(noted, self.1.clone())
+    }
+
+    /// Refuses to read of others' what could not be recorded.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.0.locked().failed {
+            None => Ok(()),
+            Some(code) => Err(Error::unavailable(
+                "reads_unrecorded",
+                format!("what is another's is read only where that can be recorded ({code})"),
+            )
+            .hint("open the store for writing, see that its disk has room, and try again")),
+        }
+    }
+
+    /// Notes entries that were read.
+    pub(super) fn note(&self, journal: JournalId, facts: Facts, entries: &[StoredEntry]) {
+        let lengths = entries.iter().map(|entry| Header::decode(&entry.header).map_or(0, |header| header.length));
+        let bytes = lengths.fold(0, u64::saturating_add);
+        self.add(journal, facts, entries.iter().map(|entry| entry.seq), bytes);
+    }
+
+    /// Notes trees or artifacts that were looked up.
+    pub(super) fn note_rows(&self, journal: JournalId, facts: Facts, rows: &[Row]) {
+        let seqs = rows.iter().filter(|row| row.position.journal == journal).map(|row| row.position.seq);
+        self.add(journal, facts, seqs, 0);
+    }
+
+    fn add(&self, journal: JournalId, facts: Facts, seqs: impl Iterator<Item = u64>, bytes: u64) {
+        let (mut first, mut last, mut entries) = (u64::MAX, 0, 0_u64);
+        for seq in seqs {
+            (first, last, entries) = (first.min(seq), last.max(seq), entries + 1);
+        }
+        if entries == 0 {
+            return;
+        }
+        let now = self.0.whole.now();
+        let of_session = matches!(facts.kind, JournalKind::Branch | JournalKind::SessionControl);
+        let mut state = self.0.locked();
+        let pending = state.pending.entry((facts.owner, journal)).or_insert_with(|| Pending {
+            looked: Looked { session: of_session.then_some(facts.family), journal, first, last, entries: 0, bytes: 0 },
+            from: now,
+            until: now,
+        });
+        let looked = &mut pending.looked;
+        (looked.first, looked.last) = (looked.first.min(first), looked.last.max(last));
+        looked.entries = looked.entries.saturating_add(entries);
+        looked.bytes = looked.bytes.saturating_add(bytes);
+        pending.until = now;
+        if !state.waiting {
+            state.waiting = true;
+            drop(state);
+            self.0.record_later();
+        }
+    }
+
+    /// Records what was noted. When this returns, it is durable.
+    pub(crate) async fn record(&self) -> Result<()> {
+        self.0.record().await
+    }
+}
+
+impl Drop for Reads {
+    fn drop(&mut self) {
+        // Whoever let go of it has no way to be told; nothing more is read with it either.
+        block_on(self.0.record()).ok();
+        self.0.changed.notify_all();
+    }
+}
+
+impl Noted {
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a thread record it in a while. Where there can be none, it is recorded at once.
+    fn record_later(self: &Arc<Self>) {
+        let noted = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("samite-reads".to_owned());
+        let begun = thread.spawn(move || {
+            let state = noted.locked();
+            // Woken early when there is nothing left to wait for.
+            let (mut state, _) = noted
+                .changed
+                .wait_timeout_while(state, GATHERED, |state| !state.pending.is_empty())
+                .unwrap_or_else(PoisonError::into_inner);
+            state.waiting = false;
+            drop(state);
+            block_on(noted.record()).ok();
+        });
+        if begun.is_err() {
+            self.locked().waiting = false;
+            block_on(self.record()).ok();
+        }
+    }
+
+    async fn record(&self) -> Result<()> {
+        let pending = std::mem::take(&mut self.locked().pending);
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let recorded = self.commit(&pending).await;
+        let mut state = self.locked();
+        match &recorded {
+            Ok(()) => state.failed = None,
+            Err(error) => {
+                state.failed = Some(error.code());
+                // What came meanwhile is the same kind of thing.
+                for (key, one) in pending {
+                    match state.pending.get_mut(&key) {
+                        None => drop(state.pending.insert(key, one)),
+                        Some(newer) => newer.join(&one),
+                    }
+                }
+            }
+        }
+        recorded
+    }
+
+    async fn commit(&self, pending: &BTreeMap<(Pseudonym, JournalId), Pending>) -> Result<()> {
+        let mut by_owner: BTreeMap<Pseudonym, Vec<&Pending>> = BTreeMap::new();
+        for ((owner, _), one) in pending {
+            by_owner.entry(*owner).or_default().push(one);
+        }
+        let mut entries = Vec::new();
+        for (owner, pending) in by_owner {
+            let subject = match self.whole.0.keys.subject_of(owner) {
+                // Whose it was has been erased, and what was read with it.
+                Err(error) if matches!(error.code(), "key_destroyed" | "unknown_subject") => continue,
+                other => other?,
+            };
+            let author = Author { subject, actor: self.who.actor, named: self.who.named, epoch: 0 };
+            for some in pending.chunks(NAMED) {
+                let recorded = ReadRecorded {
+                    reader: self.who.principal.clone(),
+                    from: some.iter().map(|one| one.from).min().unwrap_or_default(),
+                    until: some.iter().map(|one| one.until).max().unwrap_or_default(),
+                    read: some.iter().map(|one| one.looked.clone()).collect(),
+                };
+                let draft = self.whole.draft(EntryKind::READ_RECORDED, &recorded, Projection::default())?;
+                entries.push(self.whole.seal(self.control, &author, draft)?);
+            }
+        }
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let appends = vec![Append { journal: self.control, entries }];
+        self.whole.0.ledger.commit(Commit { appends, ..Commit::default() }).await.map(|_| ())
+    }
+}
+
+impl Pending {
+    fn join(&mut self, older: &Self) {
+        let (looked, before) = (&mut self.looked, &older.looked);
+        (looked.first, looked.last) = (looked.first.min(before.first), looked.last.max(before.last));
+        looked.entries = looked.entries.saturating_add(before.entries);
+        looked.bytes = looked.bytes.saturating_add(before.bytes);
+        self.from = self.from.min(older.from);
+    }
+}
