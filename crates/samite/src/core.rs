@@ -139,11 +139,6 @@ pub(crate) struct Segment {
 }
 
 impl Core {
-    /// The tenant's control journal: one, with an id that every process derives alike.
-    pub(crate) fn tenant_control(&self) -> JournalId {
-        JournalId(self.0.keys.writer("samite tenant control journal").0)
-    }
-
     pub(crate) fn now(&self) -> i64 {
         self.0.clock.now()
     }

@@ -139,10 +139,10 @@ impl Client {
     /// # Errors
     /// As [`Client::collect`].
     pub async fn collect_with(&self, options: &CollectOptions) -> Result<Collected> {
-        self.operator()?.collect_all(options).await
+        self.operator()?.collect_for_all(options).await
     }
 
-    async fn collect_all(&self, options: &CollectOptions) -> Result<Collected> {
+    async fn collect_for_all(&self, options: &CollectOptions) -> Result<Collected> {
         for _ in 0..ROUNDS {
             let store = self.core.blocks();
             let beginning = match begin_collection(&store) {

@@ -75,10 +75,10 @@ impl Core {
             user: word("samite"),
             agent: word("samite"),
             workload: word("host"),
-            scopes: Vec::new(),
+            scopes: vec![word("samite:all")],
             parents: Vec::new(),
         };
         let subject = keys.subject_of(keys.tenant_pseudonym())?;
-        Ok(Client { core: Arc::clone(self), principal, subject, actor: by.actor, named: by.named })
+        Client::unguarded(Arc::clone(self), principal, subject, by)
     }
 }

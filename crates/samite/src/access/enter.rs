@@ -5,11 +5,13 @@ use super::authority::{Authority, Entered};
 use super::reads::{Reader, Reads, Registry};
 use crate::client::{Client, no_session};
 use crate::core::{Backends, Core};
+use crate::erasure::EraseWhat;
 use crate::session::SessionInfo;
+use crate::tenant::By;
 use samite_keys::Subject;
-use samite_ledger::{JournalFilter, JournalKind};
-use samite_model::access::{Right, Rights, attenuate};
-use samite_model::{ArtifactId, JournalId, Owner, Pseudonym, Result, SessionId};
+use samite_ledger::{JournalFilter, JournalKind, JournalStatus};
+use samite_model::access::{Decision, Reason, ResourceKind, Right, Rights, attenuate};
+use samite_model::{ArtifactId, JournalId, Owner, Principal, Pseudonym, Result, SessionId};
 use std::sync::Arc;
 
 /// A session that somebody else shares.
@@ -77,6 +79,14 @@ impl Client {
         Self { core, principal, subject, actor, named, authority, reads }
     }
 
+    /// A client for what is done in the tenant's own name, by whoever may.
+    pub(crate) fn unguarded(core: Arc<Core>, principal: Principal, subject: Subject, by: By) -> Result<Self> {
+        let authority = Arc::new(Authority::new(core.clone(), principal.clone(), subject, None)?);
+        let who = Reader { principal: principal.clone(), actor: by.actor, named: by.named };
+        let reads = Arc::new(Reads::new(core.clone(), core.tenant_control(), who, true, Arc::default()));
+        Ok(Self { core, principal, subject, actor: by.actor, named: by.named, authority, reads })
+    }
+
     fn acting_for(&self, subject: Subject, entered: Option<Entered>) -> Self {
         let core = self.authority.core(subject.pseudonym, entered, &self.reads);
         Self { core, subject, ..self.clone() }
@@ -90,8 +100,13 @@ impl Client {
     /// `not_found` when there is no such session, or the principal may not see it: nobody can tell which.
     pub async fn enter(&self, session: SessionId) -> Result<Self> {
         let none = || no_session(&session.to_string());
-        let (_, owner) = self.authority.control(session).await?.ok_or_else(none)?;
+        let (control, owner) = self.authority.control(session).await?.ok_or_else(none)?;
         if !self.authority.on_session(Right::Read, session, owner).await?.decision.is_allowed() {
+            return Err(none());
+        }
+        // One that was erased is not there for anybody.
+        let state = self.authority.whole.0.ledger.journal(control).await?;
+        if state.is_none_or(|state| state.status != JournalStatus::Open) {
             return Err(none());
         }
         let subject = self.authority.whole.0.keys.subject_of(owner).map_err(|_| none())?;
@@ -137,7 +152,7 @@ impl Client {
         let filter = JournalFilter { kind: Some(JournalKind::SessionControl), ..JournalFilter::default() };
         let mut shared = Vec::new();
         for control in self.core.0.ledger.journals(filter).await? {
-            if control.owner == self.authority.subject {
+            if control.owner == self.authority.subject || control.status != JournalStatus::Open {
                 continue;
             }
             let rights = self.authority.rights_on(control.family, control.owner).await?;
@@ -196,7 +211,26 @@ impl Client {
     /// `denied` (`scope_missing`) for anybody else.
     pub(crate) fn operator(&self) -> Result<Self> {
         self.authority.on_tenant(Right::Operate).check(Right::Operate, "the tenant")?;
-        Ok(self.tenant_wide())
+        let subject = self.authority.whole.0.keys.subject_of(self.authority.subject)?;
+        Ok(Self { subject, ..self.tenant_wide() })
+    }
+
+    /// The whole tenant, for an erasure: of what is one's user's own by who may erase, of another person by who may also
+    /// operate the tenant.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`), and (`not_granted`) in what is shared: erasing stays with the owner.
+    pub(crate) fn to_erase(&self, what: &EraseWhat) -> Result<Self> {
+        let own = self.authority.subject;
+        let decision = self.authority.on_own(Right::Erase, ResourceKind::Session, own.0);
+        decision.check(Right::Erase, "what is its user's")?;
+        if self.subject.pseudonym != own {
+            return Decision::Deny(Reason::NotGranted).check(Right::Erase, "what is shared").map(|_| self.clone());
+        }
+        match what {
+            EraseWhat::User(user) if self.pseudonym_of_user(user)? != own => self.operator(),
+            _ => Ok(self.tenant_wide()),
+        }
     }
 
     /// The whole tenant, where what is found is told in sums or not at all: that a place is taken, how much would go. A test

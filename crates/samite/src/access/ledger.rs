@@ -7,8 +7,8 @@ use super::reads::Reads;
 use crate::views::row;
 use async_trait::async_trait;
 use samite_ledger::{
-    Commit, Direction, Generation, Guard, JournalFilter, JournalKind, JournalState, Lease, LeaseOutcome, LeaseRequest,
-    Ledger, LogState, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    Commit, Direction, Erasure, Generation, Guard, JournalFilter, JournalKind, JournalState, Lease, LeaseOutcome,
+    LeaseRequest, Ledger, LogState, Read, Receipt, Register, Row, RowQuery, Run, StoredEntry, Tombstones,
 };
 use samite_model::access::Right;
 use samite_model::{EntryKind, Error, Header, JournalId, KeyId, Pseudonym, Result};
@@ -54,8 +54,12 @@ impl Guarded {
             Seen::All { .. } => true,
             Seen::Some(seqs) => seqs.contains(&stored.seq),
             Seen::Own => Header::decode(&stored.header)
-                .is_ok_and(|header| header.owner == self.acting || is_for_all(header.kind)),
+                .is_ok_and(|header| self.is_own_or_tenants(header.owner) || is_for_all(header.kind)),
         }
+    }
+
+    fn is_own_or_tenants(&self, owner: Pseudonym) -> bool {
+        owner == self.acting || owner == self.authority.whole.0.keys.tenant_pseudonym()
     }
 
     /// Reads what is seen of a journal of which not all is: as many entries as are asked for, where there are so many.
@@ -275,6 +279,16 @@ impl Ledger for Guarded {
             self.operate()?;
         }
         self.inner().delete_journal(journal, keep_to).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
+        self.operate()?;
+        self.inner().erase(erasure).await
+    }
+
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
+        self.operate()?;
+        self.inner().owned(owner).await
     }
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {

@@ -62,9 +62,9 @@ impl Client {
     /// The holds that stand.
     ///
     /// # Errors
-    /// `corrupt` when one cannot be read.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when one cannot be read.
     pub async fn holds(&self) -> Result<Vec<Hold>> {
-        self.core.holds().await
+        self.operator()?.core.holds().await
     }
 
     /// Refuses what would take something of a session that is under a hold, or whose owner is.
@@ -96,9 +96,13 @@ impl Client {
     /// is durable. One that stands keeps its first reason; then false is the answer.
     ///
     /// # Errors
-    /// `invalid` for a reason that is empty; `conflict` (`erasure_begun`) when an erasure of it has begun.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `invalid` for a reason that is empty; `conflict` (`erasure_begun`) when an erasure of it has begun.
     pub async fn set_hold(&self, on: HoldOn, reason: &str) -> Result<bool> {
         limits::check_name("a reason", reason)?;
+        self.operator()?.set_hold_on(on, reason).await
+    }
+
+    async fn set_hold_on(&self, on: HoldOn, reason: &str) -> Result<bool> {
         let set = HoldSet { on, reason: reason.to_owned() };
         for _ in 0..ROUNDS {
             let (version, holds) = self.core.holds_at().await?;
@@ -123,9 +127,13 @@ impl Client {
     /// Lifts a hold. When this returns, it is durable.
     ///
     /// # Errors
-    /// `not_found` (`no_hold`) when none stands there.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `not_found` (`no_hold`) when none stands there.
     pub async fn lift_hold(&self, on: HoldOn, reason: &str) -> Result<()> {
         limits::check_name("a reason", reason)?;
+        self.operator()?.lift_hold_on(on, reason).await
+    }
+
+    async fn lift_hold_on(&self, on: HoldOn, reason: &str) -> Result<()> {
         let lifted = HoldLifted { on, reason: reason.to_owned() };
         for _ in 0..ROUNDS {
             let (version, holds) = self.core.holds_at().await?;

@@ -128,18 +128,18 @@ impl Client {
     /// All erasures of the store, in the order in which they began.
     ///
     /// # Errors
-    /// `corrupt` when one cannot be read.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when one cannot be read.
     pub async fn erasures(&self) -> Result<Vec<ErasureRecord>> {
-        self.core.erasures().await
+        self.operator()?.core.erasures().await
     }
 
     /// The erasure whose id begins with these digits.
     ///
     /// # Errors
-    /// `not_found` (`no_erasure`) when there is none; `invalid` (`ambiguous_prefix`) when there are several.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `not_found` (`no_erasure`) when there is none; `invalid` (`ambiguous_prefix`) when there are several.
     pub async fn erasure(&self, prefix: &str) -> Result<ErasureRecord> {
         let digits = prefix.to_ascii_lowercase();
-        let all = self.core.erasures().await?;
+        let all = self.operator()?.core.erasures().await?;
         let is_it =
             |record: &ErasureRecord| !digits.is_empty() && record.started.erasure.to_string().starts_with(&digits);
         let mut found: Vec<ErasureRecord> = all.into_iter().filter(is_it).collect();

@@ -34,9 +34,10 @@ impl Embedded {
     /// What an erasure would take. Changes nothing.
     ///
     /// # Errors
-    /// `not_found` (`no_subject`, `no_session`, `no_artifact`, `no_position`) when there is nothing of it; `corrupt` when
+    /// `denied` (`scope_missing`) for who may not erase, or not what is another's; `not_found` (`no_subject`, `no_session`, `no_artifact`, `no_position`) when there is nothing of it; `corrupt` when
     /// something that tells cannot be read.
     pub async fn plan_erasure(&self, client: &Client, options: &EraseOptions) -> Result<ErasurePlan> {
+        let client = &client.to_erase(&options.what)?;
         let prepared = client.prepare(&options.what).await?;
         let tenant = client.core.as_tenant(client.by())?;
         let holds = client.core.holds().await?;
@@ -71,6 +72,7 @@ impl Embedded {
     /// `unavailable` (`store_busy`, `busy`) when others are in the way: what was begun is then to be resumed.
     pub async fn erase(&self, client: &Client, options: &EraseOptions) -> Result<ErasureRecord> {
         limits::check_name("a reason", &options.reason)?;
+        let client = &client.to_erase(&options.what)?;
         let core = &client.core;
         let Some(_lock) = FileLock::try_acquire(&self.erasing_lock())? else {
             return Err(Error::conflict("erasure_running", "another erasure is being carried out")

@@ -12,12 +12,12 @@ use samite::{
 };
 use samite_host::{Clock, SystemClock, TestClock};
 use samite_ledger::{
-    Commit, Generation, JournalFilter, JournalKind, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, LogState,
-    MemoryLedger, NewJournal, Read, Receipt, Register, Row, RowQuery, StoredEntry,
+    Commit, Erasure, Generation, JournalFilter, JournalKind, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger,
+    LogState, MemoryLedger, NewJournal, Read, Receipt, Register, Row, RowQuery, Run, StoredEntry, Tombstones,
 };
 use samite_model::access::{Grantee, Policy, Right, Rights};
 use samite_model::step::Effect;
-use samite_model::{EntryKind, Error, JournalId, KeyId, Owner, Position, Principal, Result, SessionId};
+use samite_model::{EntryKind, Error, JournalId, KeyId, Owner, Position, Principal, Pseudonym, Result, SessionId};
 use serde_json::json;
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -535,6 +535,12 @@ impl Ledger for Hooked {
     }
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
         self.inner.destroy_keys(keys).await
+    }
+    async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
+        self.inner.erase(erasure).await
+    }
+    async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
+        self.inner.owned(owner).await
     }
 }
 

@@ -140,6 +140,7 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
         "recover" => client.recover(session, RecoverOptions::default(), &site()).await.map(|_| ());
         "run_step" => client.run_step(session, on, writer(), step(scratch), &site()).await.map(|_| ());
         "session" => client.session(session).await;
+        "session_to_hold" => client.session_to_hold(session).await;
         "current_branch" => client.current_branch(session).await;
         "head" => client.head(session, branch).await;
         "settings" => client.settings(session).await;
@@ -187,7 +188,7 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
 }
 
 /// Methods that take nothing of another's, and why they show nothing of it.
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 22] = [
     ("principal", "who asks"),
     ("sub_agent", "a client, which is tried by itself"),
     ("record_reads", "writes what this principal read"),
@@ -204,6 +205,12 @@ const OTHERS: [(&str, &str); 16] = [
     ("hook", "finds a session by the asking user's own key"),
     ("hook_unrecorded", "as hook"),
     ("audit", "the log of the tenant; its methods are for who may operate that"),
+    ("holds", "asks for the right to operate"),
+    ("set_hold", "asks for the right to operate"),
+    ("lift_hold", "asks for the right to operate"),
+    ("erasures", "asks for the right to operate"),
+    ("erasure", "asks for the right to operate"),
+    ("pseudonym_of_user", "is worked out of a name, whether or not there is anything of it"),
 ];
 
 fn step(directory: &Path) -> RunStep {
@@ -401,8 +408,10 @@ fn who_sees_the_whole_tenant_is_written_down() {
     // Everything else has the ledger of its principal. What is added here shows nothing of anybody's, or asks for the right
     // to operate the tenant first.
     let allowed = [
-        ("access/enter.rs", 3, "the definitions"),
+        ("access/enter.rs", 6, "the definitions, and erasures by who may"),
         ("audit/mod.rs", 1, "the audit log, for who may operate the tenant"),
+        ("erasure/hold.rs", 3, "holds, for who may operate the tenant"),
+        ("erasure/records.rs", 2, "erasures, for who may operate the tenant"),
         ("gc.rs", 3, "collections, for who may operate the tenant; sums for who thins out"),
         ("workspace/attach.rs", 1, "whether a directory is somebody else's"),
     ];
