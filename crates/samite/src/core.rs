@@ -59,7 +59,11 @@ pub struct Store {
 impl Store {
     /// A store over these backends.
     pub fn new(backends: Backends) -> Self {
-        Self { core: Arc::new(Core(backends, crate::redaction::Cache::default())), policies: None, reads: Arc::default() }
+        Self {
+            core: Arc::new(Core(backends, crate::redaction::Cache::default())),
+            policies: None,
+            reads: Arc::default(),
+        }
     }
 
     /// The store under an organisation's policies, which are asked at each act of every client that is made of it from now on.

@@ -3,8 +3,9 @@
 
 use crate::payload::{
     Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureStarted,
-    GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated, SessionKeyed, StepEnded, StepSeen,
-    StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
+    GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated, SessionKeyed,
+    StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached,
+    WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::erasure::Scope;

@@ -75,6 +75,8 @@ mod tests {
                 "hold_set",
                 "hold_lifted",
                 "backed_up",
+                "redaction_set",
+                "secret_registered",
             ]
         );
         assert_eq!(act(EntryKind::from_code(999)), Act::Fabrics);

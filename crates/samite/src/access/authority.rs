@@ -7,7 +7,7 @@ use crate::views::register;
 use samite_audit::leaf::Actor;
 use samite_keys::Subject;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Register};
-use samite_model::access::{Decision, Grant, Policy, Reason, Resource, ResourceKind, Right, decide};
+use samite_model::access::{Decision, Grant, Policy, Reason, Resource, ResourceKind, Right, Rights, Why, decide};
 use samite_model::{ArtifactId, FamilyId, JournalId, Owner, Position, Principal, Pseudonym, Result, SessionId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -80,6 +80,8 @@ pub(crate) struct Authority {
     /// The principal, as the audit log names it.
     pub(crate) named: Actor,
     policies: Option<Arc<dyn Policies>>,
+    /// What it may do with its user's own, where no policy says otherwise: nothing of that changes while it lives.
+    own_rights: Rights,
     facts: RwLock<HashMap<JournalId, Facts>>,
     controls: RwLock<HashMap<SessionId, (JournalId, Pseudonym)>>,
     grants: Mutex<HashMap<JournalId, (u64, Grants)>>,
@@ -101,7 +103,23 @@ impl Authority {
         };
         let subject = subject.pseudonym;
         let (facts, controls, grants) = (RwLock::default(), RwLock::default(), Mutex::default());
-        Ok(Self { whole, principal, own, subject, actor, named, policies, facts, controls, grants })
+        let mut authority = Self {
+            whole,
+            principal,
+            own,
+            subject,
+            actor,
+            named,
+            policies,
+            own_rights: Rights::NONE,
+            facts,
+            controls,
+            grants,
+        };
+        let allowed = |right: &Right| authority.on_own(*right, ResourceKind::Session, subject.0).is_allowed();
+        let own_rights = Rights::of(Right::ALL.into_iter().filter(allowed));
+        authority.own_rights = own_rights;
+        Ok(authority)
     }
 
     pub(crate) fn policies(&self) -> Option<Arc<dyn Policies>> {
@@ -169,6 +187,9 @@ impl Authority {
 
     /// Whether the principal may act so on what is its user's own.
     pub(crate) fn on_own(&self, right: Right, kind: ResourceKind, id: [u8; 16]) -> Decision {
+        if self.policies.is_none() && kind == ResourceKind::Session && self.own_rights.has(right) {
+            return Decision::Allow(Why::Owner);
+        }
         self.decide(right, &OfWhat { kind, id: Some(id), owner: Some(&self.own) }, &[])
     }
 

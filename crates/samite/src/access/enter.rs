@@ -29,7 +29,7 @@ impl Authority {
     /// The backends as this principal has them, for the data of one owner.
     fn core(self: &Arc<Self>, acting: Pseudonym, entered: Option<Entered>, reads: &Arc<Reads>) -> Arc<Core> {
         let ledger = Guarded { authority: Arc::clone(self), acting, entered, reads: Arc::clone(reads) };
-        Arc::new(Core(Backends { ledger: Arc::new(ledger), ..self.whole.0.clone() }))
+        Arc::new(Core(Backends { ledger: Arc::new(ledger), ..self.whole.0.clone() }, self.whole.1.clone()))
     }
 
     /// What a principal may do with a session.

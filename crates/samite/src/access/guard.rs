@@ -28,9 +28,10 @@ pub(super) fn no_journal(journal: JournalId) -> Error {
     Error::not_found("no_journal", format!("there is no journal {journal}")).hint("list the journals")
 }
 
-/// Entries of the tenant's journal that everybody may read: they name no person.
+/// Entries of the tenant's journal that the fabric reads for everybody, whoever wrote them: what went, and what is redacted.
 pub(super) fn is_for_all(kind: EntryKind) -> bool {
-    matches!(kind, EntryKind::COLLECTED | EntryKind::LOSS_ACCEPTED | EntryKind::CUT)
+    use EntryKind as K;
+    matches!(kind, K::COLLECTED | K::LOSS_ACCEPTED | K::CUT | K::REDACTION_SET | K::SECRET_REGISTERED)
 }
 
 impl Authority {

@@ -24,9 +24,9 @@ const HOLDS: i64 = 1_000_000_000;
 /// How often a change looks again because the tenant's registers changed under it.
 const ROUNDS: usize = 64;
 
-/// The policy in force, ready to be used.
-#[derive(Default)]
-pub(crate) struct Cache(Mutex<Option<Held>>);
+/// The policy in force, ready to be used: by all clients of a store.
+#[derive(Clone, Default)]
+pub(crate) struct Cache(Arc<Mutex<Option<Held>>>);
 
 struct Held {
     /// When it was looked at.

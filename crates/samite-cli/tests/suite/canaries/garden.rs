@@ -44,7 +44,7 @@ impl Garden {
             user: person.to_owned(),
             agent: "test".to_owned(),
             workload: "suite".to_owned(),
-            scopes: Vec::new(),
+            scopes: vec!["samite:all".to_owned()],
             parents: Vec::new(),
         };
         let client = block_on(store.store().client(principal)).unwrap();
