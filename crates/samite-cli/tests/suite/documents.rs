@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose errors people and programs see.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "samite-model",
     "samite-host",
     "samite-identity",

@@ -69,14 +69,14 @@ mod tests {
                 "cut",
                 "read_recorded",
                 "anchored",
+                "redaction_set",
+                "secret_registered",
                 "head_published",
                 "erasure_started",
                 "erased",
                 "hold_set",
                 "hold_lifted",
                 "backed_up",
-                "redaction_set",
-                "secret_registered",
             ]
         );
         assert_eq!(act(EntryKind::from_code(999)), Act::Fabrics);
