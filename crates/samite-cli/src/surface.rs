@@ -5,6 +5,7 @@ use crate::printer::Printer;
 use crate::reference::Found;
 use etcetera::BaseStrategy;
 use samite::embedded::{CommandMaster, Embedded, EmbeddedOptions, EnvironmentMaster, FileMaster, Master};
+use samite::policy::Region;
 use samite::recover::Site;
 use samite::syntax::split_words;
 use samite::{Client, Writer, WriterOptions};
@@ -71,14 +72,15 @@ impl Surface {
     /// # Errors
     /// As [`Embedded::open`]; `invalid` when the environment's master key is none.
     pub(crate) fn open(&self, access: Access) -> Result<Embedded> {
-        let store = Embedded::open(EmbeddedOptions {
+        let options = EmbeddedOptions {
             directory: self.directory()?,
             tenant: Tenant::new(TENANT)?,
             master: master()?,
             create: access == Access::Create,
             read_only: matches!(access, Access::Read | Access::ReadDamaged),
             accept_behind: matches!(access, Access::ReadDamaged | Access::AcceptLoss),
-        })?;
+        };
+        let store = Embedded::open_in(options, region()?)?;
         for done in store.erased_at_open() {
             let what = if done.started.replayed { "done again in this older copy" } else { "finished" };
             self.printer.note(&format!("erasure {} was {what}", done.started.erasure.short()));
@@ -187,6 +189,12 @@ fn base() -> Result<impl BaseStrategy> {
 /// `invalid` when the user has no home directory.
 pub(crate) fn configuration() -> Result<PathBuf> {
     Ok(base()?.config_dir().join("samite"))
+}
+
+/// The region that this node states, by `SAMITE_REGION`.
+fn region() -> Result<Option<Region>> {
+    let stated = std::env::var_os("SAMITE_REGION").filter(|value| !value.is_empty());
+    stated.map(|name| Region::new(&name.to_string_lossy())).transpose()
 }
 
 /// Where the master key is: a command, the environment, or a file outside the store.

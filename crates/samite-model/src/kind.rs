@@ -124,6 +124,22 @@ kinds! {
     HOLD_SET = 74, "hold_set";
     /// A legal hold was lifted (tenant's control journal).
     HOLD_LIFTED = 75, "hold_lifted";
+    /// How long a kind of things is kept was decided (tenant's control journal).
+    RETENTION_SET = 76, "retention_set";
+    /// What was said about training with a person's data or a session (tenant's control journal).
+    CONSENT_SET = 77, "consent_set";
+    /// Somebody else who is given data was registered, or removed (tenant's control journal).
+    PROCESSOR_SET = 78, "processor_set";
+    /// A data set left the store (tenant's control journal).
+    DATASET_EXPORTED = 79, "dataset_exported";
+    /// Something was refused since it was in another region (tenant's control journal).
+    REFUSED = 80, "refused";
+    /// How much of callers' events is kept was decided (tenant's control journal).
+    CAPTURE_SET = 81, "capture_set";
+    /// The tenant was pinned to a region (tenant's control journal).
+    REGION_SET = 87, "region_set";
+    /// A transfer to another region was decided, or taken back (tenant's control journal).
+    TRANSFER_DECIDED = 88, "transfer_decided";
     /// The store was copied: what is erased later is still in that copy (tenant's control journal).
     BACKED_UP = 86, "backed_up";
 }

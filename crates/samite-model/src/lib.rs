@@ -17,6 +17,7 @@ pub mod history;
 mod id;
 mod kind;
 pub mod limits;
+pub mod policy;
 mod principal;
 mod progress;
 pub mod recovery;

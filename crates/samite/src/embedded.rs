@@ -14,6 +14,7 @@ use samite_blocks::FilePackStore;
 use samite_host::{Clock, Random, SystemClock, SystemRandomness, SystemSleep, files, mounts};
 use samite_keys::{Keyring, KeyringOptions};
 use samite_ledger::{Finisher, OpenOptions, SqliteLedger, Threads};
+use samite_model::policy::Region;
 use samite_model::{Error, Principal, Result, Tenant};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub struct Embedded {
     first_use: bool,
     read_only: bool,
     master: Arc<dyn Master>,
+    region: Option<Region>,
     erased: Vec<crate::erasure::ErasureRecord>,
 }
 
@@ -67,6 +69,15 @@ impl Embedded {
     /// `not_found` (`no_store`) when there is none and `create` is off; `invalid` (`network_file_system`) on a network
     /// file system; `corrupt` naming what is damaged; `denied` when the master key is another store's.
     pub fn open(options: EmbeddedOptions) -> Result<Self> {
+        Self::open_in(options, None)
+    }
+
+    /// As [`Embedded::open`], on a node that states its region: a tenant that is pinned to one is served there alone.
+    ///
+    /// # Errors
+    /// As [`Embedded::open`]; `denied` (`other_region`) when the tenant is pinned to another region. That is noted beside the
+    /// ledger, and comes into the log with the next node that may serve it.
+    pub fn open_in(options: EmbeddedOptions, region: Option<Region>) -> Result<Self> {
         let directory = &options.directory;
         // A store says what it is before it holds anything: looked for in the other order, so that one that is being
         // made is not taken for damaged.
@@ -143,8 +154,12 @@ impl Embedded {
             first_use,
             read_only: options.read_only,
             master: options.master,
+            region,
             erased: Vec::new(),
         };
+        if !first_use {
+            embedded.settle_region()?;
+        }
         // One that has lost entries is only looked at, until a person has accepted that.
         if !first_use && embedded.ledger.lost().is_empty() {
             embedded.erased = embedded.settle_erasures()?;
@@ -155,6 +170,11 @@ impl Embedded {
     /// Whether it is only read.
     pub fn is_read_only(&self) -> bool {
         self.read_only || self.ledger.is_read_only()
+    }
+
+    /// The region that this node states.
+    pub fn region(&self) -> Option<&Region> {
+        self.region.as_ref()
     }
 
     /// The erasures that were finished, or done again, before this was opened.

@@ -21,6 +21,7 @@ mod log;
 pub mod merge;
 mod named;
 pub mod payload;
+pub mod policy;
 pub mod probe;
 mod rebuild;
 pub mod recover;

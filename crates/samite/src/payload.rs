@@ -7,6 +7,7 @@ mod audit;
 mod erasure;
 mod event;
 mod merge;
+mod policy;
 mod redaction;
 
 pub use access::{GrantRevoked, Granted, Looked, ReadRecorded};
@@ -17,6 +18,9 @@ pub use audit::{Anchored, AnchoredJournal, HeadPublished};
 pub use erasure::{BackedUp, Counted, Erased, ErasureStarted, HoldLifted, HoldSet, NamedActor, Unreached};
 pub use event::{EVENTS, Event, is_event};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
+pub use policy::{
+    CaptureSet, ConsentSet, DatasetExported, ProcessorSet, Refused, RegionSet, RetentionSet, TransferDecided,
+};
 pub use redaction::{FoundMany, Marks, RedactionSet, SecretRegistered, Submitted};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};

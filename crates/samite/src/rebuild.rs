@@ -4,6 +4,7 @@ use crate::artifact::views as artifact;
 use crate::core::Core;
 use crate::log::Entry;
 use crate::payload::{SecretRegistered, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
+use crate::policy::Dropped;
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
 use samite_model::{EntryId, EntryKind, Error, JournalId, Position, Result};
@@ -82,14 +83,16 @@ impl Core {
         let family = self.hasher(entry.header.owner, journal.family);
         if entry.is_event() {
             let event = entry.event()?;
-            let Some(dedupe) = event.dedupe else { return Ok(Projection::default()) };
-            let code = entry.header.kind.code().to_be_bytes();
-            let submitted = match event.marks.as_ref().and_then(|marks| marks.submitted) {
-                Some(submitted) => submitted.0,
-                None => family.hash("submitted", &[&code, event.body])?,
-            };
-            let row = views::dedupe(family.hash("dedupe", &[dedupe.as_bytes()])?, submitted);
-            return Ok(Projection { rows: vec![row], registers: Vec::new() });
+            let mut rows: Vec<NewRow> = Dropped::of(&event).iter().map(Dropped::row).collect();
+            if let Some(dedupe) = event.dedupe {
+                let code = entry.header.kind.code().to_be_bytes();
+                let submitted = match event.marks.as_ref().and_then(|marks| marks.submitted) {
+                    Some(submitted) => submitted.0,
+                    None => family.hash("submitted", &[&code, event.body])?,
+                };
+                rows.push(views::dedupe(family.hash("dedupe", &[dedupe.as_bytes()])?, submitted));
+            }
+            return Ok(Projection { rows, registers: Vec::new() });
         }
         Ok(match entry.header.kind {
             K::STEP_STARTED => {
@@ -158,6 +161,13 @@ impl Core {
             K::ERASURE_STARTED => views::erasure_started(&entry.json()?),
             K::ERASED => views::erased(&entry.json()?),
             K::HOLD_SET => views::hold_set(&entry.json()?),
+            K::CONSENT_SET
+            | K::PROCESSOR_SET
+            | K::REGION_SET
+            | K::TRANSFER_DECIDED
+            | K::REFUSED
+            | K::CAPTURE_SET
+            | K::RETENTION_SET => crate::policy::views::of(&family, entry)?,
             K::HOLD_LIFTED => views::hold_lifted(&entry.json()?),
             _ => Projection::default(),
         })

@@ -4,6 +4,7 @@ use crate::artifact::ArtifactsStatus;
 use crate::branch::{Branch, Lifetime};
 use crate::client::Client;
 use crate::embedded::Embedded;
+use crate::policy::Captured;
 use crate::session::SessionInfo;
 use crate::workspace::{BranchCheckpoints, Receipt, SessionCheckpoints, WorkspaceInfo};
 use samite_ledger::{BlockIndex, Statistics};
@@ -22,6 +23,8 @@ pub struct StoreStatus {
     pub sessions: Vec<SessionStatus>,
     /// What was published, and what of it has no policy.
     pub artifacts: ArtifactsStatus,
+    /// What was dropped of events before they were written.
+    pub captured: Captured,
     /// Sessions that cannot be read, and why: none is hidden.
     pub unreadable: Vec<Error>,
 }
@@ -87,7 +90,9 @@ impl Embedded {
                 ArtifactsStatus::default()
             }
         };
+        let captured = client.captured(&sessions).await?;
         Ok(StoreStatus {
+            captured,
             ledger: self.ledger().statistics().await?,
             packs: packs.len(),
             pack_bytes: packs.iter().map(|pack| pack.size).sum(),

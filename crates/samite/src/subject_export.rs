@@ -274,7 +274,7 @@ impl Export<'_> {
 }
 
 /// Bytes as JSON: themselves where they are JSON, else text, else base64.
-fn said(bytes: &[u8]) -> Value {
+pub(crate) fn said(bytes: &[u8]) -> Value {
     if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
         return json!({ "json": value });
     }
@@ -285,7 +285,7 @@ fn said(bytes: &[u8]) -> Value {
 }
 
 /// Refuses a directory in the store itself.
-fn outside(store: &Path, to: &Path) -> Result<()> {
+pub(crate) fn outside(store: &Path, to: &Path) -> Result<()> {
     if files::canonical_to_be(to)?.starts_with(files::canonical(store)?) {
         return Err(Error::invalid("inside_store", format!("{} is in the store itself", to.display()))
             .hint("give a directory elsewhere"));

@@ -39,7 +39,7 @@ pub(crate) mod row {
     /// A merge: this position has a second parent; hash = its journal, value = journal, seq and root.
     pub(crate) const MERGED: u16 = 9;
     /// Every kind.
-    pub(crate) const ALL: [u16; 14] = [
+    pub(crate) const ALL: [u16; 16] = [
         DEDUPE,
         STEP,
         TREE,
@@ -54,7 +54,13 @@ pub(crate) mod row {
         ERASURE,
         ERASED,
         ERASED_KEY,
+        REFUSED,
+        CAPTURED,
     ];
+    /// Something of an event was dropped before it was written; value = how many pieces and bytes.
+    pub(crate) const CAPTURED: u16 = 41;
+    /// A refusal that was noted beside the store; hash = its id (tenant's control journal).
+    pub(crate) const REFUSED: u16 = 40;
     /// An erasure that has begun; hash = its id (tenant's control journal).
     pub(crate) const ERASURE: u16 = 30;
     /// An erasure that is done; hash = its id (tenant's control journal).
@@ -98,6 +104,19 @@ pub(crate) mod register {
     pub(crate) const REDACTION: u16 = 43;
     /// A registered secret, which the entry that set the register has; hash = keyed hash of its name.
     pub(crate) const REGISTERED_SECRET: u16 = 44;
+    /// Consent to training; hash = the person's pseudonym or the session, value = 1 for yes. The register's entry has the
+    /// rest, as those of all that follow have (tenant's control journal).
+    pub(crate) const CONSENT: u16 = 40;
+    /// A processor; hash of its name.
+    pub(crate) const PROCESSOR: u16 = 41;
+    /// The tenant's region; value = its hash.
+    pub(crate) const REGION: u16 = 42;
+    /// A transfer that was decided; hash of the region.
+    pub(crate) const TRANSFER: u16 = 46;
+    /// How much of a kind of events is kept; hash = the kind's code (u16), 0 for all others, value = the level.
+    pub(crate) const CAPTURE: u16 = 47;
+    /// How long a kind of things is kept; hash = its code.
+    pub(crate) const RETENTION: u16 = 45;
 }
 
 /// Hashes callers' strings for one subject.
@@ -534,6 +553,21 @@ pub(crate) fn hold_set(hold: &HoldSet) -> Projection {
 /// A hold was lifted.
 pub(crate) fn hold_lifted(hold: &HoldLifted) -> Projection {
     Projection::default().clear(register::HOLD, hold.on.hash())
+}
+
+/// Something of an event was dropped.
+pub(crate) fn captured(pieces: u64, bytes: u64) -> NewRow {
+    let value = [pieces.to_be_bytes(), bytes.to_be_bytes()].concat();
+    NewRow { kind: row::CAPTURED, hash: [0; 16], value }
+}
+
+/// How many pieces and bytes a row says were dropped.
+pub(crate) fn captured_of(value: &[u8]) -> Result<(u64, u64)> {
+    let parts =
+        value.split_first_chunk::<8>().and_then(|(pieces, rest)| Some((*pieces, <[u8; 8]>::try_from(rest).ok()?)));
+    let (pieces, bytes) = parts
+        .ok_or_else(|| Error::corrupt("bad_view", "a row of what was dropped has another length").hint(REBUILD))?;
+    Ok((u64::from_be_bytes(pieces), u64::from_be_bytes(bytes)))
 }
 
 /// A payload in blocks.

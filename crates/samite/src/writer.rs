@@ -5,7 +5,7 @@
 use crate::client::Client;
 use crate::core::{Author, Core, Draft};
 use crate::log::{ReadOptions, Reader};
-use crate::payload::Event;
+use crate::policy::{Capture, frame};
 use crate::step::Starts;
 use crate::views::{self, IndexHash, OpenStep, Projection, Steps, row};
 use samite_host::process::{Identity, Liveness};
@@ -97,6 +97,8 @@ struct State {
     started: Starts,
     /// What contained steps in doubt had changed when they were assessed, by step.
     assessed: HashMap<EntryId, Vec<Change>>,
+    /// How much of events is kept, and when that was read.
+    capture: Option<(i64, Arc<Capture>)>,
 }
 
 impl Client {
@@ -152,6 +154,7 @@ impl Client {
                 steps: None,
                 uncertain: HashMap::new(),
                 assessed: HashMap::new(),
+                capture: None,
                 started: Starts::default(),
             }),
         })
@@ -328,6 +331,14 @@ impl Writer {
         self.locked().uncertain.insert(key, id);
     }
 
+    pub(crate) fn known_capture(&self) -> Option<(i64, Arc<Capture>)> {
+        self.locked().capture.clone()
+    }
+
+    pub(crate) fn remember_capture(&self, now: i64, capture: &Arc<Capture>) {
+        self.locked().capture = Some((now, Arc::clone(capture)));
+    }
+
     /// Notes a start that this object asks for.
     pub(crate) fn remember_started(&self, step: EntryId) {
         self.locked().started.add(step);
@@ -445,11 +456,20 @@ impl Writer {
     /// `fenced` when another writer took over; `conflict` when the head is not the expected one (`head_moved`) or the
     /// dedupe id was used for other bytes (`dedupe_mismatch`); `invalid` past the limits.
     pub async fn append(&self, event: NewEvent) -> Result<Appended> {
+        let capture = self.capture().await?;
+        let code = event.kind.code().to_be_bytes();
+        let own = self.own_hash();
+        let submitted = match &event.dedupe {
+            Some(_) => Some(own.hash("submitted", &[&code, &event.body])?),
+            None => None,
+        };
+        let (id, attributes) = (event.dedupe.as_deref(), event.attributes.as_ref());
+        let framed = frame(&capture, event.kind, id, attributes, &event.body, submitted)?;
         let mut draft = Draft {
             id: self.core().entry_id()?,
             kind: event.kind,
-            payload: Event::encode(event.dedupe.as_deref(), event.attributes.as_ref(), &event.body)?,
-            views: Projection::default(),
+            payload: framed.payload,
+            views: Projection { rows: framed.row.into_iter().collect(), registers: Vec::new() },
         };
         let mut guards = Vec::new();
         if let Some(seq) = event.expected_head {
@@ -461,13 +481,10 @@ impl Writer {
         };
         limits::check_name("a dedupe id", dedupe)?;
         let hashes = self.hashes("dedupe", dedupe.as_bytes())?;
-        let code = event.kind.code().to_be_bytes();
         let fingerprints = self.hashes_of("submitted", &[&code, &event.body])?;
-        let own = self.own_hash();
-        draft.views.rows.push(views::dedupe(
-            own.hash("dedupe", &[dedupe.as_bytes()])?,
-            own.hash("submitted", &[&code, &event.body])?,
-        ));
+        if let Some(submitted) = submitted {
+            draft.views.rows.push(views::dedupe(own.hash("dedupe", &[dedupe.as_bytes()])?, submitted));
+        }
         // The dedupe row is looked for first: a repeated append is answered even when its expected head has passed.
         guards.insert(0, Guard::RowAbsent { journal: self.branch, kind: row::DEDUPE, hashes: hashes.clone() });
         match self.commit(guards, vec![draft]).await {

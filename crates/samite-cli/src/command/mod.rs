@@ -5,11 +5,14 @@ mod artifact;
 mod audit;
 mod backup;
 mod branch;
+mod capture;
 mod checkpoint;
 mod completions;
+mod consent;
 mod diff;
 mod diverge;
 mod erase;
+mod export;
 mod fork;
 mod gc;
 mod guarantees;
@@ -22,9 +25,13 @@ mod key;
 mod log;
 mod merge;
 mod policy;
+mod processor;
 mod read;
+mod records;
 mod recover;
 mod redact;
+mod region;
+mod retain;
 mod rewind;
 mod secrets;
 mod session;
@@ -80,6 +87,18 @@ pub(crate) enum Command {
     Hold(hold::Hold),
     #[command(subcommand)]
     Subject(subject::Subject),
+    #[command(subcommand)]
+    Consent(consent::Consent),
+    #[command(subcommand)]
+    Processor(processor::Processor),
+    #[command(subcommand)]
+    Region(region::Region),
+    Records(records::Records),
+    #[command(subcommand)]
+    Capture(capture::Capture),
+    Export(export::Export),
+    #[command(subcommand)]
+    Retain(retain::Retain),
     Guarantees(guarantees::Guarantees),
     Status(status::Status),
     Verify(verify::Verify),
@@ -136,6 +155,13 @@ impl Command {
             Self::Erase(command) => command.run(surface).await,
             Self::Hold(command) => command.run(surface).await,
             Self::Subject(command) => command.run(surface).await,
+            Self::Consent(command) => command.run(surface).await,
+            Self::Processor(command) => command.run(surface).await,
+            Self::Region(command) => command.run(surface).await,
+            Self::Records(command) => command.run(surface).await,
+            Self::Capture(command) => command.run(surface).await,
+            Self::Export(command) => command.run(surface).await,
+            Self::Retain(command) => command.run(surface).await,
             Self::Guarantees(command) => command.run(surface).await,
             Self::Status(command) => command.run(surface).await,
             Self::Verify(command) => command.run(surface).await,

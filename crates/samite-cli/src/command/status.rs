@@ -35,8 +35,17 @@ struct Held {
     erasures: usize,
     unfinished_erasures: Vec<String>,
     holds: usize,
+    dropped: Dropped,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<ErrorShape>,
+}
+
+/// What was dropped of events before they were written.
+#[derive(Serialize)]
+struct Dropped {
+    entries: u64,
+    pieces: u64,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -125,6 +134,12 @@ impl Answer for Held {
         if self.erasures > 0 || self.holds > 0 {
             let (erasures, holds) = (count(self.erasures as u64, "erasure"), count(self.holds as u64, "legal hold"));
             page.styled(Style::Dim, format!("{erasures}, {holds}: `samite erase list`, `samite hold list`"));
+        }
+        if self.dropped.entries > 0 {
+            let Dropped { entries, pieces, bytes: dropped } = &self.dropped;
+            let (entries, pieces) = (count(*entries, "entry"), count(*pieces, "piece"));
+            let text = format!("{pieces} of {entries} dropped ({}): `samite capture show`", bytes(*dropped));
+            page.styled(Style::Dim, text);
         }
         for erasure in &self.unfinished_erasures {
             let erasure = short_id(erasure);
@@ -284,6 +299,11 @@ impl Status {
             erasures: erasures.len(),
             unfinished_erasures: unfinished.map(|record| record.started.erasure.to_string()).collect(),
             holds: client.holds().await?.len(),
+            dropped: Dropped {
+                entries: status.captured.entries,
+                pieces: status.captured.pieces,
+                bytes: status.captured.bytes,
+            },
             unreadable: status.unreadable.iter().map(ErrorShape::new).collect(),
         })?;
         Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@
 use crate::audit::Witness;
 use crate::documents::{root, rows};
 use crate::help::commands;
-use crate::support::{Place, text};
+use crate::support::{Did, Place, text};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -507,6 +507,7 @@ fn every_command_answers_as_the_page_says() {
     page.run(&place, &["tour"]);
     sharing(&page, &place);
     damaged(&page);
+    decided(&page);
     let groups = [
         "policy",
         "secrets",
@@ -521,6 +522,11 @@ fn every_command_answers_as_the_page_says() {
         "import",
         "hold",
         "subject",
+        "consent",
+        "processor",
+        "region",
+        "capture",
+        "retain",
     ];
     let all: BTreeSet<String> =
         commands(&place).into_iter().filter(|name| name != "samite" && !groups.contains(&name.as_str())).collect();
@@ -556,6 +562,61 @@ fn sharing(page: &Page, place: &Place) {
     let arguments = ["--json", "identity", "check", "--config", "identity.toml", "--dev"];
     let out = place.run_with_input(&arguments, b"development-only-1").ok();
     page.answered(&["identity", "check"], &out);
+}
+
+/// A store of which things are decided, in a region.
+fn decided(page: &Page) {
+    let place = Place::new();
+    let id = place.session();
+    let run = |arguments: &[&str]| {
+        let output = place.command(&[&["--json"], arguments].concat()).env("SAMITE_REGION", "eu").output().unwrap();
+        page.answered(arguments, &Did::new(&output).ok())
+    };
+    run(&["consent", "set", "yes", "--session", &id, "--basis", "form"]);
+    run(&["consent", "set", "yes", "--user", "ada", "--basis", "form", "--reason", "asked"]);
+    run(&["consent", "show", "--session", &id]);
+    run(&["consent", "list"]);
+    run(&["region", "set", "eu"]);
+    place.json(&["status"]).error(6);
+    run(&["region", "transfer", "us", "--basis", "clauses", "--reason", "asked"]);
+    run(&["region", "show"]);
+    let receives = ["--purpose", "copies", "--agreement", "DPA", "--receives", "backups"];
+    run(&[&["processor", "register", "far", "--region", "us"][..], &receives].concat());
+    run(&["processor", "list"]);
+    run(&[
+        "processor",
+        "register",
+        "near",
+        "--region",
+        "eu",
+        "--purpose",
+        "p",
+        "--agreement",
+        "a",
+        "--receives",
+        "audit",
+    ]);
+    run(&["processor", "remove", "near"]);
+    run(&["capture", "set", "metadata", "--kind", "event"]);
+    run(&["capture", "show"]);
+    run(&["retain", "set", "session", "400d"]);
+    run(&["retain", "show"]);
+    run(&["retain", "set", "artifact", "0d"]);
+    run(&["append", &id, "--text", "said"]);
+    let other = text(&run(&["session", "new"]), "/id");
+    run(&["append", &other, "--text", "not to be used"]);
+    fs::create_dir(place.path().join("work")).unwrap();
+    fs::write(place.path().join("work/f"), "x").unwrap();
+    run(&["workspace", "attach", &id, "work"]);
+    run(&["artifact", "put", &id, "work/f"]);
+    run(&["retain", "preview"]);
+    run(&["retain", "apply", "--yes"]);
+    run(&["export", "--for-training", "--to-region", "us", "--basis", "contract", "--all", "data"]);
+    run(&["region", "set", "us"]);
+    let output = place.command(&["--json", "records"]).env("SAMITE_REGION", "us").output().unwrap();
+    page.answered(&["records"], &Did::new(&output).ok());
+    let output = place.command(&["--json", "region", "show"]).env("SAMITE_REGION", "us").output().unwrap();
+    page.answered(&["region", "show"], &Did::new(&output).ok());
 }
 
 /// A store that is damaged, for what `verify` finds.

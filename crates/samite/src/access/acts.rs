@@ -76,6 +76,14 @@ mod tests {
                 "erased",
                 "hold_set",
                 "hold_lifted",
+                "retention_set",
+                "consent_set",
+                "processor_set",
+                "dataset_exported",
+                "refused",
+                "capture_set",
+                "region_set",
+                "transfer_decided",
                 "backed_up",
             ]
         );

@@ -6,9 +6,9 @@ use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{
-    BranchCurrent, BranchForked, EVENTS, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled,
-    WorkspaceAttached,
+    BranchCurrent, BranchForked, EVENTS, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
 };
+use crate::policy::{Capture, Dropped, frame};
 use crate::settings::check_branching;
 use crate::step::{NewStep, StepRecord, started};
 use crate::views::{self, IndexHash, OpenStep, Projection, register, row};
@@ -72,7 +72,8 @@ impl Client {
                 .hint("name a message, a model's response or an event; `samite read SESSION` shows them"));
         }
         let event = entry.event()?;
-        let (dedupe, attributes) = (event.dedupe.map(str::to_owned), event.attributes.clone());
+        // What was dropped of the old body says nothing of the new one.
+        let (dedupe, attributes) = (event.dedupe.map(str::to_owned), Dropped::without(event.attributes.clone()));
         Ok(NewEvent { kind: entry.header.kind, body, attributes, dedupe, expected_head: None })
     }
 
@@ -149,7 +150,8 @@ impl Client {
                 .into_iter()
                 .map(|draft| self.core.seal(control.id, &author, draft))
                 .collect::<Result<Vec<_>>>()?;
-            let first = self.first_entries(session, branch, &steps, made_with)?;
+            let capture = self.core.capture().await?;
+            let first = self.first_entries(session, branch, &steps, made_with, &capture)?;
             let journal = NewJournal {
                 id: branch,
                 family: session,
@@ -208,7 +210,12 @@ impl Client {
         let first = page.into_iter().next().map(|entry| self.core.whole(entry)).transpose()?;
         let is_same = match &first {
             Some(entry) if entry.payload.is_some() => {
-                entry.header.kind == event.kind && entry.event()?.body == event.body.as_slice()
+                let first = entry.event()?;
+                let is_same = match Dropped::of(&first) {
+                    Some(dropped) => dropped.is_of(event.kind, &event.body, first.body),
+                    None => first.body == event.body.as_slice(),
+                };
+                entry.header.kind == event.kind && is_same
             }
             _ => false,
         };
@@ -264,6 +271,7 @@ impl Client {
         branch: BranchId,
         StepsAt { open, unseen, restores }: &StepsAt,
         made_with: First<'_>,
+        capture: &Capture,
     ) -> Result<Vec<Draft>> {
         let mut first = Vec::new();
         if !open.is_empty() || !unseen.is_empty() {
@@ -286,16 +294,18 @@ impl Client {
         }
         if let Some(event) = made_with.event {
             let mut views = Projection::default();
+            let mut submitted = None;
             if let Some(dedupe) = &event.dedupe {
                 let family = self.core.hasher(self.subject.pseudonym, session);
                 let code = event.kind.code().to_be_bytes();
-                views.rows.push(views::dedupe(
-                    family.hash("dedupe", &[dedupe.as_bytes()])?,
-                    family.hash("submitted", &[&code, &event.body])?,
-                ));
+                let fingerprint = family.hash("submitted", &[&code, &event.body])?;
+                views.rows.push(views::dedupe(family.hash("dedupe", &[dedupe.as_bytes()])?, fingerprint));
+                submitted = Some(fingerprint);
             }
-            let payload = Event::encode(event.dedupe.as_deref(), event.attributes.as_ref(), &event.body)?;
-            first.push(Draft { id: self.core.entry_id()?, kind: event.kind, payload, views });
+            let (dedupe, attributes) = (event.dedupe.as_deref(), event.attributes.as_ref());
+            let framed = frame(capture, event.kind, dedupe, attributes, &event.body, submitted)?;
+            views.rows.extend(framed.row);
+            first.push(Draft { id: self.core.entry_id()?, kind: event.kind, payload: framed.payload, views });
         }
         if let Some(step) = made_with.step {
             let family = self.core.hasher(self.subject.pseudonym, session);

@@ -113,7 +113,7 @@ impl Embedded {
 
     async fn still_unreached(&self, started: &ErasureStarted) -> Result<Vec<crate::payload::Unreached>> {
         let core = &self.store().core;
-        let mut unreached = core.unreached(&started.scope).await?;
+        let mut unreached = core.unreached(&started.scope, started.subject).await?;
         if !core.is_noted(started.erasure)? {
             for one in unreached.iter_mut().filter(|one| matches!(one.what.as_str(), "backup" | "other_copy")) {
                 "it is deleted: this master keeps no note by which an older copy would be erased when it is opened"

@@ -4,7 +4,7 @@ use super::{EraseOptions, EraseWhat, ErasurePlan, ErasureRecord, refuse_held};
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
-use crate::payload::{Counted, ErasureStarted, NamedActor, Unreached};
+use crate::payload::{Counted, DatasetExported, ErasureStarted, NamedActor, Unreached};
 use crate::views;
 use samite_host::files::FileLock;
 use samite_host::kill_point;
@@ -56,7 +56,7 @@ impl Embedded {
             keys: prepared.keys.len(),
             writers,
             derived: prepared.plan.derived.clone(),
-            unreached: client.core.unreached(&prepared.scope).await?,
+            unreached: client.core.unreached(&prepared.scope, prepared.subject).await?,
             held: held(&holds, &prepared.scope, prepared.subject, prepared.made_in).cloned(),
             scope: prepared.scope,
             subject: prepared.subject,
@@ -200,7 +200,7 @@ impl Client {
 
 impl Core {
     /// What an erasure does not reach.
-    pub(super) async fn unreached(&self, scope: &Scope) -> Result<Vec<Unreached>> {
+    pub(super) async fn unreached(&self, scope: &Scope, subject: Pseudonym) -> Result<Vec<Unreached>> {
         let all = scope.destroys_keys();
         let mut unreached = Vec::new();
         let entry = |what: &str, which: Option<String>, why: &str, until: &str| Unreached {
@@ -223,13 +223,14 @@ impl Core {
                 "it is deleted, or opened with this master key, which erases there before anything is served",
             ));
         }
-        for (kind, what) in [(EntryKind::from_code(78), "processor"), (EntryKind::from_code(79), "dataset")] {
-            let said: Vec<(Position, serde_json::Value)> = self.said_of_tenant(kind).await?;
-            for (_, said) in said {
-                let which = ["name", "id", "dataset", "to"].iter().find_map(|name| said.get(name)?.as_str());
-                let which = which.map(str::to_owned);
-                let why = "what it was given is outside of the store";
-                unreached.push(entry(what, which, why, "whoever has it deletes it"));
+        for processor in self.processors_ever().await? {
+            let why = format!("it was given {} in {}", processor.receives.join(", "), processor.region);
+            unreached.push(entry("processor", Some(processor.name), &why, "whoever has it deletes it"));
+        }
+        for (_, dataset) in self.said_of_tenant::<DatasetExported>(EntryKind::DATASET_EXPORTED).await? {
+            if dataset.may_hold(scope, subject) {
+                let why = "it was exported for training, and what was learned from it is not known here";
+                unreached.push(entry("dataset", Some(dataset.dataset.to_string()), why, "whoever has it deletes it"));
             }
         }
         let any = "a backup, clone or snapshot of the disk that samite was not told of";

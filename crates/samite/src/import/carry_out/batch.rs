@@ -6,7 +6,8 @@ use crate::artifact::{ArtifactSource, PutArtifact};
 use crate::client::Client;
 use crate::core::Draft;
 use crate::import::frame::plan::{Append, Attachment, CallStarted, DedupeId};
-use crate::payload::{Event, StepEnded, StepStarted};
+use crate::payload::{StepEnded, StepStarted};
+use crate::policy::frame;
 use crate::views::{self, IndexHash, OpenStep, Projection};
 use crate::writer::{Writer, WriterOptions};
 use samite_ledger::Guard;
@@ -92,11 +93,15 @@ impl BranchImport {
             self.publish(attachment, &append.dedupe_if_changed.derived("attachment", at)).await?;
         }
         let attributes = attributes(append, range);
+        let capture = self.writer.capture().await?;
+        let framed = frame(&capture, append.kind, Some(id), attributes.as_ref(), &append.payload, Some(fingerprint))?;
+        let mut rows = vec![views::dedupe(key, fingerprint)];
+        rows.extend(framed.row);
         let draft = Draft {
             id: self.writer.core().entry_id()?,
             kind: append.kind,
-            payload: Event::encode(Some(id), attributes.as_ref(), &append.payload)?,
-            views: Projection { rows: vec![views::dedupe(key, fingerprint)], registers: Vec::new() },
+            payload: framed.payload,
+            views: Projection { rows, registers: Vec::new() },
         };
         let position = self.next();
         known.add(key, position, fingerprint);

@@ -1,0 +1,31 @@
+//! `samite consent show`.
+
+use super::On;
+use crate::shape::ConsentsShape;
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite_model::Result;
+use std::process::ExitCode;
+
+/// Show all that was ever said about training with a user's data, or a session, oldest first
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "samite consent show <ON>",
+    after_long_help = "\
+Examples:
+  samite consent show --user ada
+  samite consent show --session 3f2a --json"
+)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    on: On,
+}
+
+impl Show {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Read)?.client().await?;
+        let on = self.on.find(&client).await?;
+        surface.printer.answer(&ConsentsShape::new(&client.consent_history(on).await?))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

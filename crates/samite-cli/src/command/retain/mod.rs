@@ -1,0 +1,132 @@
+//! `samite retain`: how long things are kept.
+
+mod apply;
+mod preview;
+mod set;
+mod show;
+
+use crate::printer::words::{rfc3339, short_id, time};
+use crate::printer::{Answer, Column, Page, Style, Table};
+use crate::surface::Surface;
+use clap::Subcommand;
+use samite::Client;
+use samite::policy::{Due, Retained};
+use samite_model::Result;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Decide how long sessions and artifacts are kept, and erase what is due; nothing decided keeps all
+#[derive(Debug, Subcommand)]
+pub(crate) enum Retain {
+    Set(set::Set),
+    Show(show::Show),
+    Preview(preview::Preview),
+    Apply(apply::Apply),
+}
+
+impl Retain {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        match self {
+            Self::Set(command) => command.run(surface).await,
+            Self::Show(command) => command.run(surface).await,
+            Self::Preview(command) => command.run(surface).await,
+            Self::Apply(command) => command.run(surface).await,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct OfKind {
+    kind: &'static str,
+    days: Option<u32>,
+}
+
+/// How long kinds of things are kept.
+#[derive(Serialize)]
+struct Retentions {
+    retentions: Vec<OfKind>,
+}
+
+impl Retentions {
+    async fn read(client: &Client) -> Result<Self> {
+        let decided = client.retentions().await?;
+        let kinds = Retained::ALL.iter();
+        Ok(Self {
+            retentions: kinds.map(|kind| OfKind { kind: kind.name(), days: decided.get(kind).copied() }).collect(),
+        })
+    }
+}
+
+impl Answer for Retentions {
+    fn show(&self, page: &mut Page) {
+        let mut table = Table::new(&[("KIND", Column::Left), ("KEPT", Column::Left)]);
+        for one in &self.retentions {
+            let kept = one.days.map_or_else(|| "for ever".to_owned(), |days| format!("{days} days"));
+            table.row([one.kind.to_owned(), kept]);
+        }
+        page.table(&table);
+    }
+}
+
+#[derive(Serialize)]
+struct DueShape {
+    kind: &'static str,
+    session: String,
+    artifact: Option<String>,
+    since: String,
+    held: bool,
+    erasure: Option<String>,
+    #[serde(skip)]
+    at: i64,
+}
+
+/// What is due, and what was erased of it.
+#[derive(Serialize)]
+struct AllDue {
+    applied: bool,
+    due: Vec<DueShape>,
+}
+
+impl AllDue {
+    fn new(applied: bool, due: &[Due]) -> Self {
+        let shape = |one: &Due| DueShape {
+            kind: one.kind.name(),
+            session: one.session.to_string(),
+            artifact: one.artifact.map(|artifact| artifact.to_string()),
+            since: rfc3339(one.since),
+            held: one.held,
+            erasure: one.erasure.map(|erasure| erasure.to_string()),
+            at: one.since,
+        };
+        Self { applied, due: due.iter().map(shape).collect() }
+    }
+
+    fn free(&self) -> usize {
+        self.due.iter().filter(|one| !one.held).count()
+    }
+}
+
+impl Answer for AllDue {
+    fn show(&self, page: &mut Page) {
+        if self.due.is_empty() {
+            return page.line("nothing is due");
+        }
+        let mut table = Table::new(&[
+            ("KIND", Column::Left),
+            ("ID", Column::Left),
+            ("SINCE", Column::Left),
+            ("", Column::Left),
+            ("ERASURE", Column::Left),
+        ]);
+        for one in &self.due {
+            let id = short_id(one.artifact.as_deref().unwrap_or(&one.session));
+            let held = if one.held { "stays: legal hold" } else { "" };
+            let erasure = one.erasure.as_deref().map(short_id).unwrap_or_default();
+            table.row([one.kind.to_owned(), id, time(one.at), held.to_owned(), erasure]);
+        }
+        page.table(&table);
+        if !self.applied {
+            page.styled(Style::Dim, "nothing was touched: `samite retain apply` erases what no hold keeps");
+        }
+    }
+}

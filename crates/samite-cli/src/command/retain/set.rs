@@ -1,0 +1,53 @@
+//! `samite retain set`.
+
+use super::Retentions;
+use crate::surface::{Access, Surface};
+use clap::{Args, ValueEnum};
+use samite::policy::{Retained, days};
+use samite_model::Result;
+use std::process::ExitCode;
+
+/// Decide how long a kind of things is kept
+///
+/// Nothing goes by that alone: `samite retain preview` shows what is due, `samite retain apply` erases it. A session is due
+/// when none of its branches was written to for so long; an artifact so long after its publication, where `samite
+/// artifact keep` and `samite artifact policy` decided nothing for it. For the audit log, at least 183 days, it is a
+/// record of what was decided: `samite audit archive` moves its beginning elsewhere.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite retain set session 400d
+  samite retain set artifact 7y
+  samite retain set session keep")]
+pub(crate) struct Set {
+    /// The kind
+    kind: Kind,
+    /// How long: days, weeks or years (400d, 8w, 7y; a year has 366 days), or keep
+    duration: String,
+}
+
+/// What has a retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Sessions
+    Session,
+    /// Artifacts
+    Artifact,
+    /// The audit log
+    Audit,
+}
+
+impl Set {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let kind = match self.kind {
+            Kind::Session => Retained::Session,
+            Kind::Artifact => Retained::Artifact,
+            Kind::Audit => Retained::Audit,
+        };
+        let kept = if self.duration == "keep" { None } else { Some(days(&self.duration)?) };
+        let client = surface.open(Access::Write)?.client().await?;
+        client.set_retention(kind, kept).await?;
+        surface.printer.answer(&Retentions::read(&client).await?)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

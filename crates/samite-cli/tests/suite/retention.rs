@@ -1,0 +1,69 @@
+//! Retention: what is due goes with a proof, what is held stays, and nothing goes that nobody decided about.
+
+use crate::support::{Place, text};
+use serde_json::{Value, json};
+
+fn due(answer: &Value) -> Vec<(String, bool)> {
+    let due = answer["due"].as_array().unwrap();
+    due.iter().map(|one| (text(one, "/session"), one["held"].as_bool().unwrap())).collect()
+}
+
+#[test]
+fn what_is_due_is_erased_with_a_proof_and_what_is_held_stays() {
+    let place = Place::new();
+    let (gone, held) = (place.session(), place.session());
+    place.say(&gone, "said-gone");
+    place.say(&held, "said-held");
+    // Nothing decided keeps all.
+    assert_eq!(due(&place.json(&["retain", "preview"]).json()), []);
+    assert_eq!(place.json(&["retain", "apply"]).json()["due"], json!([]));
+    place.json(&["retain", "set", "session", "400d"]).json();
+    assert_eq!(due(&place.json(&["retain", "preview"]).json()), []);
+    let set = place.json(&["retain", "set", "session", "0d"]).json();
+    assert_eq!(set["retentions"][0], json!({"kind": "session", "days": 0}));
+    assert_eq!(set["retentions"][1], json!({"kind": "artifact", "days": null}));
+    place.json(&["hold", "set", "--session", &held, "--reason", "case 12"]).json();
+    let mut expected = [(gone.clone(), false), (held.clone(), true)];
+    expected.sort();
+    let preview = || {
+        let mut all = due(&place.json(&["retain", "preview"]).json());
+        all.sort();
+        all
+    };
+    assert_eq!(preview(), expected);
+    assert_eq!(place.json(&["retain", "apply"]).error(2)["code"], "not_confirmed");
+    assert_eq!(preview(), expected);
+    let applied = place.json(&["retain", "apply", "--yes"]).json();
+    let one = applied["due"].as_array().unwrap().iter().find(|one| one["session"] == gone).unwrap().clone();
+    let proof = place.json(&["erase", "show", &text(&one, "/erasure")]).json();
+    assert_eq!((&proof["state"], &proof["reason"]), (&json!("done"), &json!("retention of kind session")));
+    assert_eq!(place.json(&["read", &gone]).error(3)["code"], "no_session");
+    assert!(place.json(&["read", &held]).ok().contains("said-held"));
+    assert_eq!(due(&place.json(&["retain", "preview"]).json()), [(held.clone(), true)]);
+    place.json(&["retain", "set", "session", "keep"]).json();
+    assert_eq!(due(&place.json(&["retain", "preview"]).json()), []);
+    assert_eq!(place.json(&["audit", "log"]).ok().matches("\"retention_set\"").count(), 3);
+    assert_eq!(place.json(&["verify", "--rebuild"]).status, 0);
+    for (bad, code) in [(["audit", "182d"], "below_floor"), (["session", "7"], "bad_retention")] {
+        assert_eq!(place.json(&["retain", "set", bad[0], bad[1]]).error(2)["code"], code);
+    }
+    place.json(&["retain", "set", "audit", "183d"]).json();
+}
+
+#[test]
+fn an_artifact_goes_by_retention_only_where_nothing_else_was_decided() {
+    let place = Place::new();
+    let id = place.session();
+    place.attach_work(&id);
+    for name in ["gone", "kept"] {
+        std::fs::write(place.path().join("work").join(name), name).unwrap();
+    }
+    let put = |file: &str| text(&place.json(&["artifact", "put", &id, file]).json(), "/id");
+    let (gone, kept) = (put("work/gone"), put("work/kept"));
+    place.json(&["artifact", "keep", &kept, "--forever"]).json();
+    place.json(&["retain", "set", "artifact", "0d"]).json();
+    let applied = place.json(&["retain", "apply", "--yes"]).json();
+    assert_eq!((applied["due"].as_array().unwrap().len(), text(&applied, "/due/0/artifact")), (1, gone.clone()));
+    assert_eq!(place.json(&["artifact", "show", &gone]).status, 3);
+    assert_eq!(place.run(&["artifact", "get", &kept, "back"]).status, 0);
+}

@@ -1,0 +1,155 @@
+//! Retention: how long sessions and artifacts are kept, what is due, and erasing that.
+
+use super::{ROUNDS, contended, views};
+use crate::artifact::ArtifactFilter;
+use crate::client::Client;
+use crate::core::Core;
+use crate::embedded::Embedded;
+use crate::erasure::{EraseOptions, EraseWhat, keeps};
+use crate::payload::RetentionSet;
+use crate::views::register;
+use samite_ledger::{JournalFilter, Read};
+use samite_model::artifact::Kept;
+use samite_model::policy::retention::{Retained, is_due};
+use samite_model::{ArtifactId, EntryKind, FamilyId, Header, Observer, Result, SessionId};
+use std::collections::BTreeMap;
+
+/// Something whose time is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// What it is.
+    pub kind: Retained,
+    /// The session, or the one in which the artifact was made.
+    pub session: SessionId,
+    /// The artifact.
+    pub artifact: Option<ArtifactId>,
+    /// Since when it was not touched, in nanoseconds since 1970.
+    pub since: i64,
+    /// Whether a legal hold keeps it.
+    pub held: bool,
+    /// The erasure that took it.
+    pub erasure: Option<FamilyId>,
+}
+
+impl Core {
+    async fn retentions(&self) -> Result<BTreeMap<Retained, u32>> {
+        let (_, registers) = self.decided_registers().await?;
+        let mut found = BTreeMap::new();
+        for entry in self.standing(&registers, register::RETENTION).await? {
+            let set: RetentionSet = entry.json()?;
+            if let (Some(kind), Some(days)) = (Retained::from_name(&set.kind), set.days) {
+                found.insert(kind, days);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Client {
+    /// How many days kinds of things are kept; what is not in it is kept for ever.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
+    pub async fn retentions(&self) -> Result<BTreeMap<Retained, u32>> {
+        let this = &self.operator()?;
+        this.core.retentions().await
+    }
+
+    /// Decides how many days a kind of things is kept; none is for ever. Nothing goes by that alone. When this returns, it is
+    /// durable.
+    ///
+    /// # Errors
+    /// `invalid` (`below_floor`) for an audit log that is kept for less than 183 days.
+    pub async fn set_retention(&self, kind: Retained, days: Option<u32>) -> Result<()> {
+        let this = &self.operator()?;
+        days.map_or(Ok(()), |days| kind.check(days))?;
+        let set = RetentionSet { kind: kind.name().to_owned(), days };
+        for _ in 0..ROUNDS {
+            let (version, _) = this.core.decided_registers().await?;
+            let draft = this.core.draft(EntryKind::RETENTION_SET, &set, views::retention_set(&set))?;
+            if this.decide_policy(draft, version).await? {
+                return Ok(());
+            }
+        }
+        Err(contended())
+    }
+
+    /// What is due by a time (ns since 1970; none is now), of what this principal may see: sessions of which no branch was
+    /// written to for so long, and artifacts that were published so long ago and for which, and for whose type, nothing was
+    /// decided.
+    ///
+    /// # Errors
+    /// `corrupt` when something cannot be read.
+    pub async fn retention_due(&self, by: Option<i64>) -> Result<Vec<Due>> {
+        let by = by.unwrap_or_else(|| self.core.now());
+        let operator = self.operator()?.core;
+        let retentions = operator.retentions().await?;
+        let holds = operator.holds().await?;
+        let held = |session| keeps(&holds, self.subject.pseudonym, session);
+        let mut due = Vec::new();
+        if let Some(days) = retentions.get(&Retained::Artifact) {
+            let all = ArtifactFilter { all_versions: true, ..ArtifactFilter::default() };
+            for artifact in self.artifacts(&all).await? {
+                let (record, session) = (&artifact.record, artifact.record.lineage.session);
+                if !artifact.collected && artifact.kept == Kept::NoPolicy && is_due(record.published, *days, by) {
+                    let (since, artifact) = (record.published, Some(record.artifact));
+                    let held = held(session);
+                    due.push(Due { kind: Retained::Artifact, session, artifact, since, held, erasure: None });
+                }
+            }
+        }
+        if let Some(days) = retentions.get(&Retained::Session) {
+            for session in self.sessions().await? {
+                // One that cannot be read is named by a verification, and not taken.
+                let Ok(session) = session else { continue };
+                let since = self.last_touched(session.id, session.created_at).await?;
+                if is_due(since, *days, by) {
+                    let (session, held) = (session.id, held(session.id));
+                    due.push(Due { kind: Retained::Session, session, artifact: None, since, held, erasure: None });
+                }
+            }
+        }
+        Ok(due)
+    }
+
+    /// When something was last written to a session.
+    async fn last_touched(&self, session: SessionId, created: i64) -> Result<i64> {
+        let ledger = &self.core.0.ledger;
+        let mut last = created;
+        for state in ledger.journals(JournalFilter { family: Some(session), ..JournalFilter::default() }).await? {
+            let read = Read { payloads: false, ..Read::range(state.id, state.head, state.head) };
+            for stored in ledger.read(read).await? {
+                last = last.max(Header::decode(&stored.header)?.time);
+            }
+        }
+        Ok(last)
+    }
+}
+
+impl Embedded {
+    /// Erases what is due now, each with a proof of its own, and answers with all of it; what is under a legal hold stays. One
+    /// that is cut off is finished as any erasure is, and the rest is due the next time.
+    ///
+    /// # Errors
+    /// As [`Embedded::erase`].
+    pub async fn apply_retention(&self, client: &Client, observer: &Observer) -> Result<Vec<Due>> {
+        let mut due = client.retention_due(None).await?;
+        for one in &mut due {
+            let what = match one.artifact {
+                Some(artifact) => EraseWhat::Artifact(artifact),
+                None => EraseWhat::Session(one.session),
+            };
+            if one.held {
+                continue;
+            }
+            let reason = format!("retention of kind {}", one.kind.name());
+            match self.erase(client, &EraseOptions { what, reason, observer: observer.clone() }).await {
+                Ok(record) => one.erasure = Some(record.started.erasure),
+                // It was set since.
+                Err(error) if error.code() == "legal_hold" => one.held = true,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(due)
+    }
+}
