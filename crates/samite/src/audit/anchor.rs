@@ -1,6 +1,7 @@
 //! Anchors: how far journals had come, put into the log, so that a journal that is changed or cut is found by the log.
 
 use super::Audit;
+use crate::client::Client;
 use crate::payload::{Anchored, AnchoredJournal};
 use crate::views::{self, register};
 use samite_audit::leaf::Anchor;
@@ -26,9 +27,10 @@ impl Audit {
     pub async fn anchor(&self, observer: &Observer) -> Result<usize> {
         let ledger = &self.client.core.0.ledger;
         let own = self.journal();
-        let known: HashMap<JournalId, Vec<u8>> = match ledger.journal(own).await? {
+        let whole = self.scribe()?.core;
+        let known: HashMap<JournalId, Vec<u8>> = match whole.0.ledger.journal(own).await? {
             Some(_) => {
-                let (_, registers) = ledger.registers(own).await?;
+                let (_, registers) = whole.0.ledger.registers(own).await?;
                 let anchored = registers.into_iter().filter(|register| register.kind == register::ANCHORED);
                 anchored.map(|register| (JournalId(register.hash), register.value)).collect()
             }
@@ -80,18 +82,19 @@ impl Audit {
         let anchor =
             |journal: &AnchoredJournal| Anchor { journal: journal.journal, seq: journal.seq, link: journal.link };
         let anchors = journals.iter().map(anchor).collect();
-        let (core, own) = (&self.client.core, self.journal());
+        let scribe = self.scribe()?;
+        let (core, own) = (&scribe.core, self.journal());
         let draft = core.draft(EntryKind::ANCHORED, &anchored, views::anchored(&anchored))?;
-        let mut entry = core.seal(own, &self.client.author(0), draft)?;
+        let mut entry = core.seal(own, &scribe.author(0), draft)?;
         if entry.leaf.is_some() {
-            entry.leaf = Some(core.leaf(&self.client.author(0), anchors)?);
+            entry.leaf = Some(core.leaf(&scribe.author(0), anchors)?);
         }
-        self.append(entry).await
+        self.append(&scribe, entry).await
     }
 
     /// Appends to the journal of what is done with the log, making it first where it is new.
-    pub(super) async fn append(&self, entry: NewEntry) -> Result<()> {
-        let (own, core) = (self.journal(), &self.client.core);
+    pub(super) async fn append(&self, scribe: &Client, entry: NewEntry) -> Result<()> {
+        let (own, core) = (self.journal(), &scribe.core);
         let appends = vec![Append { journal: own, entries: vec![entry] }];
         if core.0.ledger.journal(own).await?.is_none() {
             let owner = core.0.keys.tenant_pseudonym();

@@ -34,6 +34,12 @@ impl Client {
 }
 
 impl Audit {
+    /// The tenant itself, for what is written of the log: it concerns everybody, stays when who caused it is erased, and needs no
+    /// right of theirs. The leaf still says who that was.
+    fn scribe(&self) -> Result<Client> {
+        self.client.tenant_wide().core.as_tenant(self.client.by())
+    }
+
     /// A log by its number, or the newest.
     async fn state(&self, log: Option<u64>) -> Result<LogState> {
         self.client.core.0.ledger.audit_log(log).await?.ok_or_else(|| {

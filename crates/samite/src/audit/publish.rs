@@ -322,9 +322,10 @@ impl Audit {
             to: to.to_owned(),
             name,
         };
-        let core = &self.client.core;
-        let draft = core.draft(EntryKind::HEAD_PUBLISHED, &published, Projection::default())?;
-        self.append(core.seal(self.journal(), &self.client.author(0), draft)?).await
+        let scribe = self.scribe()?;
+        let draft = scribe.core.draft(EntryKind::HEAD_PUBLISHED, &published, Projection::default())?;
+        let entry = scribe.core.seal(self.journal(), &scribe.author(0), draft)?;
+        self.append(&scribe, entry).await
     }
 }
 

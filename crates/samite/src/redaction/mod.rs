@@ -107,7 +107,6 @@ impl Core {
             return Ok(Policy::default());
         };
         let entry = self.entry_at(Position { journal: self.control_of_tenant(), seq: found.seq }).await?;
-        // A policy does not go with whoever decided it: what they are erased with is their name.
         if entry.payload.is_none() {
             return Ok(Policy::default());
         }
@@ -146,9 +145,11 @@ impl Client {
     /// written.
     ///
     /// # Errors
-    /// `invalid` for patterns that cannot be used (`bad_expression`, `bad_redaction_name`, `too_many_patterns`).
+    /// `invalid` for patterns that cannot be used (`bad_expression`, `bad_redaction_name`, `too_many_patterns`); `denied`
+    /// (`scope_missing`) for whoever may not operate the tenant.
     pub async fn change_redaction(&self, change: impl Fn(&mut Policy)) -> Result<Policy> {
         let control = self.tenant_control();
+        let tenant = self.operator()?;
         for _ in 0..ROUNDS {
             let (version, registers) = self.core.tenant_registers().await?;
             let before = self.core.policy_in(&registers).await?;
@@ -160,7 +161,9 @@ impl Client {
             }
             let set = RedactionSet { policy: after.clone() };
             let draft = self.core.draft(EntryKind::REDACTION_SET, &set, views::redaction_set())?;
-            match self.append_to_tenant(draft, vec![Guard::Registers { journal: control, version }]).await {
+            // In the tenant's name: it does not go with whoever decided it.
+            let guards = vec![Guard::Registers { journal: control, version }];
+            match tenant.core.append_as_tenant(self.by(), vec![draft], guards).await {
                 Err(error) if error.code() == "registers_moved" => {}
                 other => {
                     self.core.forget_redactor();

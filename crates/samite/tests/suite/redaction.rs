@@ -161,3 +161,14 @@ fn a_registered_secret_is_found_in_every_encoding_until_it_is_forgotten() {
         assert_verifies(&world.store);
     });
 }
+
+#[test]
+fn a_policy_outlives_the_erasure_of_who_decided_it() {
+    let world = World::new();
+    run(async {
+        let bob = world.client_of("bob");
+        bob.change_redaction(|policy| policy.secrets = Mode::Off).await.unwrap();
+        world.destroy_keys_of("bob").await;
+        assert_eq!(world.client.redaction_policy().await.unwrap().secrets, Mode::Off);
+    });
+}

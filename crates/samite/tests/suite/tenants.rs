@@ -97,6 +97,8 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
         "unshare" => client.unshare(session, None).await;
         "unshare_artifact" => client.unshare_artifact(artifact, None).await;
         "grants" => client.grants(session).await;
+        "session_to_consent" => client.session_to_consent(session).await.map(|_| ());
+        "consent_of" => client.consent_of(session).await;
         "artifact_grants" => client.artifact_grants(artifact).await;
         "reads_by_others" => client.reads_by_others().await;
         "publish_deliverables" => client.publish_deliverables(session, on, writer(), &Observer::default()).await.map(|_| ());
@@ -188,7 +190,7 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
 }
 
 /// Methods that take nothing of another's, and why they show nothing of it.
-const OTHERS: [(&str, &str); 29] = [
+const OTHERS: [(&str, &str); 45] = [
     ("principal", "who asks"),
     ("sub_agent", "a client, which is tried by itself"),
     ("record_reads", "writes what this principal read"),
@@ -217,6 +219,22 @@ const OTHERS: [(&str, &str); 29] = [
     ("lift_hold", "asks for the right to operate"),
     ("erasures", "asks for the right to operate"),
     ("erasure", "asks for the right to operate"),
+    ("consents", "asks for the right to operate"),
+    ("consent_history", "asks for the right to operate"),
+    ("set_consent", "asks for the right to operate"),
+    ("processors", "asks for the right to operate"),
+    ("register_processor", "asks for the right to operate"),
+    ("remove_processor", "asks for the right to operate"),
+    ("region", "asks for the right to operate"),
+    ("decide_transfer", "asks for the right to operate"),
+    ("transfers", "asks for the right to operate"),
+    ("refusals", "asks for the right to operate"),
+    ("processing_records", "asks for the right to operate"),
+    ("retentions", "asks for the right to operate"),
+    ("set_retention", "asks for the right to operate"),
+    ("retention_due", "asks for the right to operate; lists the asking user's own"),
+    ("capture", "the tenant's own"),
+    ("set_capture", "asks for the right to operate"),
     ("pseudonym_of_user", "is worked out of a name, whether or not there is anything of it"),
 ];
 
@@ -416,10 +434,19 @@ fn who_sees_the_whole_tenant_is_written_down() {
     // to operate the tenant first.
     let allowed = [
         ("access/enter.rs", 5, "the definitions, and erasures by who may"),
-        ("audit/mod.rs", 1, "the audit log, for who may operate the tenant"),
+        ("audit/mod.rs", 2, "the audit log, for who may operate the tenant; what is written of it shows nothing"),
         ("erasure/hold.rs", 3, "holds, for who may operate the tenant"),
         ("erasure/records.rs", 2, "erasures, for who may operate the tenant"),
         ("gc.rs", 3, "collections, for who may operate the tenant; sums for who thins out"),
+        ("policy/capture.rs", 1, "for who may operate the tenant"),
+        ("policy/consent.rs", 3, "for who may operate the tenant"),
+        ("policy/export.rs", 1, "for who may operate the tenant"),
+        ("policy/processor.rs", 3, "for who may operate the tenant"),
+        ("policy/records.rs", 1, "for who may operate the tenant"),
+        ("policy/refusal.rs", 1, "for who may operate the tenant"),
+        ("policy/region.rs", 4, "for who may operate the tenant"),
+        ("policy/retention.rs", 3, "for who may operate the tenant"),
+        ("redaction/mod.rs", 1, "the tenant's policy, for who may operate the tenant"),
         ("workspace/attach.rs", 1, "whether a directory is somebody else's"),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
