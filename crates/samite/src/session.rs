@@ -74,6 +74,7 @@ impl Client {
             source: new.source,
         };
         check(&new.settings)?;
+        self.core.refresh_redactor().await?;
         let draft = self.core.draft(EntryKind::SESSION_CREATED, &created, views::session_created(&created))?;
         let entry = self.core.seal(control, &self.author(0), draft)?;
         let created_at = entry.time;

@@ -428,6 +428,7 @@ impl Writer {
     }
 
     async fn commit_once(&self, mut commit: Commit, drafts: Vec<Draft>) -> Result<u64> {
+        self.core().refresh_redactor().await?;
         let author = self.author();
         let entries = drafts
             .into_iter()

@@ -124,6 +124,7 @@ impl Client {
         let in_doubt = self.step_records(&mut steps).await?;
         let mut stored = 0;
         for round in 0..ROUNDS {
+            self.core.refresh_redactor().await?;
             let mut required = vec![Guard::Open { journal: at.journal }];
             if let Some(key) = &forked.key {
                 let hashes = vec![family.hash("branch-key", &[key.as_bytes()])?];

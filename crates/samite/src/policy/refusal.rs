@@ -15,7 +15,7 @@ use samite_host::files::{self, AppendFile, FileLock};
 use samite_host::kill_point;
 use samite_ledger::Guard;
 use samite_model::policy::Region;
-use samite_model::{EntryKind, FamilyId, Result};
+use samite_model::{EntryKind, ErrorKind, FamilyId, Result};
 use std::path::PathBuf;
 
 /// A file of refusals does not grow beyond so many bytes: the first ones tell enough.
@@ -33,7 +33,12 @@ impl Embedded {
     /// Refuses a node of another region, and notes that; takes what others noted into the log.
     pub(crate) fn settle_region(&self) -> Result<()> {
         let core = &self.store().core;
-        if !block_on(core.may_serve(self.region()))? {
+        let may_serve = match block_on(core.may_serve(self.region())) {
+            // Where it is pinned to cannot be told: it is looked at, and not gone on with.
+            Err(error) if error.kind() == ErrorKind::Corrupt && self.is_read_only() => true,
+            told => told.map_err(|error| error.context(self.directory().display()))?,
+        };
+        if !may_serve {
             let refusal = core.refusal("open", self.region().cloned())?;
             // The answer is no in any case.
             let noted = self.note_refusal(&refusal).is_ok();

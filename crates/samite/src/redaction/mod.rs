@@ -61,15 +61,32 @@ impl Core {
 
     /// What is in force, looked at again after a second. Without a policy it is the default one.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>> {
-        let now = self.now();
-        {
-            let held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(held) = held.as_ref().filter(|held| (0..HOLDS).contains(&now.saturating_sub(held.read))) {
-                return Ok(held.redactor.clone());
-            }
+        match self.held_redactor() {
+            Some(held) => Ok(held),
+            // Sealing is no asynchronous act. Whoever is about to seal looks before it; this is for those who did not.
+            None => futures_lite::future::block_on(self.look_at_redaction()),
         }
-        // Sealing is no asynchronous act; a read of a few rows once a second is.
-        let (version, registers) = futures_lite::future::block_on(self.tenant_registers())?;
+    }
+
+    /// Looks at what is in force where that is due: before something is sealed, where waiting is no matter.
+    pub(crate) async fn refresh_redactor(&self) -> Result<()> {
+        match self.held_redactor() {
+            Some(_) => Ok(()),
+            None => self.look_at_redaction().await.map(|_| ()),
+        }
+    }
+
+    /// What was looked at within the last second.
+    fn held_redactor(&self) -> Option<Arc<Redactor>> {
+        let now = self.now();
+        let held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = held.as_ref().filter(|held| (0..HOLDS).contains(&now.saturating_sub(held.read)));
+        fresh.map(|held| held.redactor.clone())
+    }
+
+    async fn look_at_redaction(&self) -> Result<Arc<Redactor>> {
+        let now = self.now();
+        let (version, registers) = self.tenant_registers().await?;
         {
             let mut held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(held) = held.as_mut().filter(|held| held.version == version) {
@@ -77,15 +94,13 @@ impl Core {
                 return Ok(held.redactor.clone());
             }
         }
-        let (policy, secrets) = futures_lite::future::block_on(async {
-            let policy = self.policy_in(&registers).await?;
-            let secrets = self.secrets_in(&registers).await?;
-            Ok::<_, Error>((policy, secrets.into_iter().filter_map(|(_, secret)| secret).collect::<Vec<_>>()))
-        })?;
+        let policy = self.policy_in(&registers).await?;
+        let secrets: Vec<Registered> =
+            self.secrets_in(&registers).await?.into_iter().filter_map(|(_, secret)| secret).collect();
         let keys = self.0.keys.clone();
         let fingerprint = Arc::new(move |secret: &[u8]| keys.redaction_mark(secret));
         let redactor = Arc::new(Redactor::new(&policy, &secrets, fingerprint)?);
-        let held = Held { read: now, version, redactor: redactor.clone() };
+        let held = Held { read: self.now(), version, redactor: redactor.clone() };
         *self.1.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
         Ok(redactor)
     }

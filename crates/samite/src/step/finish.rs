@@ -204,6 +204,7 @@ impl Writer {
         let once = async || {
             let draft = self.core().draft(EntryKind::STEP_EVIDENCE, &ended, views::step_evidence(&ended))?;
             let mut commit = Commit::default();
+            self.core().refresh_redactor().await?;
             let entry = self.core().seal_into(self.branch, &self.author(), draft, &mut commit)?;
             commit.appends.push(Append { journal: self.branch, entries: vec![entry] });
             self.core().0.ledger.commit(commit).await
