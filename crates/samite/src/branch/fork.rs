@@ -124,7 +124,6 @@ impl Client {
         let in_doubt = self.step_records(&mut steps).await?;
         let mut stored = 0;
         for round in 0..ROUNDS {
-            self.core.refresh_redactor().await?;
             let mut required = vec![Guard::Open { journal: at.journal }];
             if let Some(key) = &forked.key {
                 let hashes = vec![family.hash("branch-key", &[key.as_bytes()])?];
@@ -225,6 +224,7 @@ impl Client {
 
     /// The current branch, of a session that allows what is to be done.
     async fn current_to_fork(&self, control: &JournalState, reason: ForkReason) -> Result<BranchId> {
+        self.core.refresh_redactor().await?;
         let (_, registers) = self.core.0.ledger.registers(control.id).await?;
         // What an imported log has of forks was done already.
         if reason != ForkReason::Import {
