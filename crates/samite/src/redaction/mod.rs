@@ -61,7 +61,8 @@ impl Core {
 
     /// What is in force, looked at again after a second. Without a policy it is the default one.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>> {
-        match self.held_redactor() {
+        // What was looked at a moment ago must not have become old on the way here.
+        match self.held_redactor(2 * HOLDS) {
             Some(held) => Ok(held),
             // Sealing is no asynchronous act. Whoever is about to seal looks before it; this is for those who did not.
             None => futures_lite::future::block_on(self.look_at_redaction()),
@@ -70,17 +71,17 @@ impl Core {
 
     /// Looks at what is in force where that is due: before something is sealed, where waiting is no matter.
     pub(crate) async fn refresh_redactor(&self) -> Result<()> {
-        match self.held_redactor() {
+        match self.held_redactor(HOLDS) {
             Some(_) => Ok(()),
             None => self.look_at_redaction().await.map(|_| ()),
         }
     }
 
-    /// What was looked at within the last second.
-    fn held_redactor(&self) -> Option<Arc<Redactor>> {
+    /// What was looked at no longer ago than that, in nanoseconds.
+    fn held_redactor(&self, within: i64) -> Option<Arc<Redactor>> {
         let now = self.now();
         let held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = held.as_ref().filter(|held| (0..HOLDS).contains(&now.saturating_sub(held.read)));
+        let fresh = held.as_ref().filter(|held| (0..within).contains(&now.saturating_sub(held.read)));
         fresh.map(|held| held.redactor.clone())
     }
 
