@@ -8,7 +8,8 @@ const FORK: &[u8] = b"samite/fork/v1\0";
 const LINK: &[u8] = b"samite/link/v1\0";
 const COMMITMENT: &[u8] = b"samite/commitment/v1\0";
 
-fn digest(parts: &[&[u8]]) -> [u8; 32] {
+/// SHA-256 over parts, joined.
+pub(crate) fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut context = Context::new(&SHA256);
     for part in parts {
         context.update(part);

@@ -1,17 +1,7 @@
 //! The Merkle root of what was erased: one hash that stands for all commitments, in their order.
 
 use crate::Commitment;
-use ring::digest::{Context, SHA256};
-
-fn digest(parts: &[&[u8]]) -> [u8; 32] {
-    let mut context = Context::new(&SHA256);
-    for part in parts {
-        context.update(part);
-    }
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(context.finish().as_ref());
-    bytes
-}
+use crate::hash::digest;
 
 /// A tree of RFC 6962 that is built leaf by leaf: a leaf is `00` and a commitment, a node `01` and its two halves, cut at
 /// the largest power of two. Holds one hash for each bit of the number of leaves.

@@ -1,7 +1,7 @@
 //! Redaction of what is written: the tenant's policy, and the one place where every entry passes by it.
 //!
 //! A policy is an entry of the tenant's control journal, and so are the secrets that were registered. Each process holds
-//! both ready, and looks after a second whether they changed: what another process decided holds from then on.
+//! both ready, and looks after half a second whether they changed: what another process decided holds from then on.
 
 mod apply;
 
@@ -11,15 +11,16 @@ use crate::payload::{RedactionSet, SecretRegistered};
 use crate::views::{self, register};
 use data_encoding::BASE64;
 use samite_ledger::{Guard, Register};
-use samite_model::{EntryKind, Error, JournalId, Position, Result};
+use samite_model::{EntryKind, Error, Position, Result};
 use samite_redact::{Policy, Redactor, Registered, check_registered};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use samite_redact::{Class, Mode, Pattern};
 
-/// How long what was read of a policy holds without another look, in nanoseconds: a second.
-const HOLDS: i64 = 1_000_000_000;
+/// How long what was read of a policy holds without another look, in nanoseconds: half a second, so that what another
+/// process decided holds within a second everywhere, also where sealing comes some time after the look.
+const HOLDS: i64 = 500_000_000;
 
 /// How often a change looks again because the tenant's registers changed under it.
 const ROUNDS: usize = 64;
@@ -50,16 +51,12 @@ pub struct RegisteredSecret {
 }
 
 impl Core {
-    fn control_of_tenant(&self) -> JournalId {
-        JournalId(self.0.keys.writer("samite tenant control journal").0)
-    }
-
     /// What a registered secret is found by.
     pub(crate) fn secret_hash(&self, name: &str) -> [u8; 16] {
         self.0.keys.writer(&format!("registered secret {name}")).0
     }
 
-    /// What is in force, looked at again after a second. Without a policy it is the default one.
+    /// What is in force, looked at again after half a second. Without a policy it is the default one.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>> {
         // What was looked at a moment ago must not have become old on the way here.
         match self.held_redactor(2 * HOLDS) {
@@ -112,7 +109,7 @@ impl Core {
     }
 
     async fn tenant_registers(&self) -> Result<(u64, Vec<Register>)> {
-        match self.0.ledger.registers(self.control_of_tenant()).await {
+        match self.0.ledger.registers(self.tenant_control()).await {
             Err(error) if error.code() == "no_journal" => Ok((0, Vec::new())),
             other => other,
         }
@@ -122,7 +119,7 @@ impl Core {
         let Some(found) = registers.iter().find(|one| one.kind == register::REDACTION) else {
             return Ok(Policy::default());
         };
-        let entry = self.entry_at(Position { journal: self.control_of_tenant(), seq: found.seq }).await?;
+        let entry = self.entry_at(Position { journal: self.tenant_control(), seq: found.seq }).await?;
         if entry.payload.is_none() {
             return Ok(Policy::default());
         }
@@ -133,7 +130,7 @@ impl Core {
     async fn secrets_in(&self, registers: &[Register]) -> Result<Vec<(i64, Option<Registered>)>> {
         let mut secrets = Vec::new();
         for found in registers.iter().filter(|one| one.kind == register::REGISTERED_SECRET) {
-            let entry = self.entry_at(Position { journal: self.control_of_tenant(), seq: found.seq }).await?;
+            let entry = self.entry_at(Position { journal: self.tenant_control(), seq: found.seq }).await?;
             if entry.payload.is_none() {
                 secrets.push((entry.header.time, None));
                 continue;
