@@ -5,11 +5,11 @@ use super::{Number, luhn};
 /// What a number of so many groups is, if it is that of a card.
 pub(super) fn look(number: &Number<'_>, groups: usize) -> Option<&'static str> {
     let digits = number.digits(groups);
-    if !(12..=19).contains(&digits.len()) || !number.ends(groups) || !is_issued(&digits) || !luhn(&digits) {
+    if !(12..=19).contains(&digits.len()) || !number.ends(groups) || !is_issued(digits) || !luhn(digits) {
         return None;
     }
     let lengths = number.lengths(groups);
-    let grouped = match lengths.as_slice() {
+    let grouped = match lengths {
         [_] | [4, 6, 4 | 5] => true,
         [4, 4, 4, rest @ ..] => rest.iter().sum::<usize>() <= 7 && rest.iter().rev().skip(1).all(|length| *length == 4),
         _ => false,

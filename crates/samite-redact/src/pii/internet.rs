@@ -7,14 +7,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What four groups with dots between them are.
 pub(super) fn version4(number: &Number<'_>, groups: usize, context: &Context<'_>) -> Option<&'static str> {
-    if groups != 4
-        || number.groups.len() != 4 && number.sign(4) == b'.'
-        || !number.joined_by(4, b'.')
-        || !number.ends(4)
-    {
+    if groups != 4 || number.groups != 4 && number.sign(4) == b'.' || !number.joined_by(4, b'.') || !number.ends(4) {
         return None;
     }
-    let first = number.groups.first()?.start;
+    let first = number.first();
     let text = std::str::from_utf8(slice(number.text, first, number.end(4))).ok()?;
     let address: Ipv4Addr = text.parse().ok()?;
     let octets = address.octets();
@@ -35,8 +31,8 @@ pub(super) fn version4(number: &Number<'_>, groups: usize, context: &Context<'_>
 
 /// Adds the address of version 6 that begins at a place, and answers with its end.
 pub(super) fn version6(text: &[u8], start: usize, hits: &mut Vec<Hit>) -> Option<usize> {
-    let alphabet = Alphabet::of(b"0-9a-fA-F:.");
-    let mut end = start + alphabet.run(text, start, 46);
+    const PARTS: Alphabet = Alphabet::of(b"0-9a-fA-F:.");
+    let mut end = start + PARTS.run(text, start, 46);
     while end > start && (before(text, end) == b'.' || before(text, end) == b':' && before(text, end - 1) != b':') {
         end -= 1;
     }

@@ -35,11 +35,15 @@ pub(super) fn look(text: &[u8], start: usize, name: &[u8], hits: &mut Vec<Hit>) 
         return end;
     }
     let word = slice(text, start, end);
-    let context = Context::new(text, start, name);
-    if let Some(kind) = kind(word, &context) {
-        add(hits, start..end, kind);
-    } else if length == 2 && ALPHA.covers(word) {
-        return spaced_nino(text, start, hits).unwrap_or(end);
+    match length {
+        // Most words are of no such length. An Italian number alone can be without a digit.
+        9 | 10 | 16 | 18 if length == 16 || word.iter().any(u8::is_ascii_digit) => {
+            if let Some(kind) = kind(word, &Context::new(text, start, name)) {
+                add(hits, start..end, kind);
+            }
+        }
+        2 if ALPHA.covers(word) => return spaced_nino(text, start, hits).unwrap_or(end),
+        _ => {}
     }
     end
 }
@@ -77,6 +81,9 @@ fn is_nino(word: &[u8]) -> bool {
 /// `AB 12 34 56 C`.
 fn spaced_nino(text: &[u8], start: usize, hits: &mut Vec<Hit>) -> Option<usize> {
     let whole = slice(text, start, start + 13);
+    if !DIGIT.has(byte(text, start + 3)) {
+        return None;
+    }
     let form: Vec<u8> = whole
         .iter()
         .map(|byte| {

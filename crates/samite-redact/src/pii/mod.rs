@@ -9,10 +9,11 @@ mod letters;
 mod person;
 mod phone;
 
-use crate::alphabet::{ALNUM, DIGIT, before, begins_word, byte, is_escaped, past_escape, slice};
+use crate::alphabet::{ALNUM, Alphabet, DIGIT, before, begins_word, byte, is_escaped, past_escape, slice};
 use crate::finding::{Hit, Rank};
 use crate::policy::Class;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// Adds the personal data of a text; `name` is what the field around it is called.
@@ -20,11 +21,11 @@ pub(crate) fn scan(text: &[u8], name: &[u8], hits: &mut Vec<Hit>) {
     email::scan(text, hits);
     let mut at = 0;
     while at < text.len() {
-        if past_escape(text, at) > at {
+        let next = byte(text, at);
+        if !START.has(next) || past_escape(text, at) > at {
             at += 1;
             continue;
         }
-        let next = byte(text, at);
         let begins = begins_word(text, at) && !is_word(before(text, at)) || is_escape(text, at);
         if begins && (DIGIT.has(next) || matches!(next, b'+' | b'(') && starts_number(text, at)) {
             let number = Number::at(text, at);
@@ -40,6 +41,9 @@ pub(crate) fn scan(text: &[u8], name: &[u8], hits: &mut Vec<Hit>) {
         }
     }
 }
+
+/// What a thing that is looked for, or a word, begins with.
+const START: Alphabet = Alphabet::of(b"a-zA-Z0-9+(:");
 
 fn is_word(byte: u8) -> bool {
     ALNUM.has(byte) || byte == b'_' || byte >= 0x80
@@ -58,20 +62,32 @@ fn add(hits: &mut Vec<Hit>, range: Range<usize>, kind: &'static str) {
     hits.push(Hit { range, class: Class::Pii, kind: Cow::Borrowed(kind), rank: Rank::Person });
 }
 
-/// Groups of digits with signs between them.
+/// How many groups of digits are read as one number.
+const GROUPS: usize = 9;
+/// How many digits the longest number that is known has.
+const DIGITS: usize = 19;
+
+/// Groups of digits with signs between them. It allocates nothing: most numbers of a text are none of those looked for.
 pub(crate) struct Number<'a> {
     text: &'a [u8],
     start: usize,
-    /// The groups, as ranges of the text.
-    groups: Vec<Range<usize>>,
+    /// Where the groups end.
+    ends: [usize; GROUPS],
+    /// How long the groups are.
+    lengths: [usize; GROUPS],
+    /// How many groups there are.
+    groups: usize,
+    /// The digits of the first groups, as far as they have room.
+    digits: [u8; DIGITS],
 }
 
 impl<'a> Number<'a> {
     /// The number whose first sign or digit is at a place.
     fn at(text: &'a [u8], start: usize) -> Self {
-        let mut groups = Vec::new();
+        let mut number = Self { text, start, ends: [0; GROUPS], lengths: [0; GROUPS], groups: 0, digits: [0; DIGITS] };
         let mut at = start;
-        while groups.len() < 9 {
+        let mut room = number.digits.iter_mut();
+        for (end, length) in number.ends.iter_mut().zip(&mut number.lengths) {
             // At most two signs between groups: `+41 (0)22`, `555) 123`.
             let mut signs = 0;
             while signs < 3 && matches!(byte(text, at), b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+') {
@@ -86,64 +102,80 @@ impl<'a> Number<'a> {
             if digits == 0 {
                 break;
             }
-            groups.push(at..at + digits);
+            for (digit, place) in slice(text, at, at + digits).iter().zip(room.by_ref()) {
+                *place = digit - b'0';
+            }
             at += digits;
+            *end = at;
+            *length = digits;
+            number.groups += 1;
         }
-        Self { text, start, groups }
+        number
     }
 
     /// The end of so many groups.
     fn end(&self, groups: usize) -> usize {
-        groups.checked_sub(1).and_then(|last| self.groups.get(last)).map_or(self.start, |group| group.end)
+        groups.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(self.start)
     }
 
-    /// The digits of the first groups.
-    fn digits(&self, groups: usize) -> Vec<u8> {
-        let groups = self.groups.get(..groups).unwrap_or_default();
-        groups
-            .iter()
-            .flat_map(|group| slice(self.text, group.start, group.end).iter().map(|digit| digit - b'0'))
-            .collect()
+    /// Where the first digit stands.
+    fn first(&self) -> usize {
+        self.begin(0)
+    }
+
+    /// Where a group begins.
+    fn begin(&self, group: usize) -> usize {
+        match (self.ends.get(group), self.lengths.get(group)) {
+            (Some(end), Some(length)) => end - length,
+            _ => self.start,
+        }
+    }
+
+    /// The digits of the first groups; none at all where they are more than any number has.
+    fn digits(&self, groups: usize) -> &[u8] {
+        self.digits.get(..self.lengths(groups).iter().sum()).unwrap_or_default()
     }
 
     /// The lengths of the first groups.
-    fn lengths(&self, groups: usize) -> Vec<usize> {
-        self.groups.get(..groups).unwrap_or_default().iter().map(ExactSizeIterator::len).collect()
+    fn lengths(&self, groups: usize) -> &[usize] {
+        self.lengths.get(..groups).unwrap_or_default()
     }
 
     /// The sign before a group, from the second one on.
     fn sign(&self, group: usize) -> u8 {
-        self.groups.get(group).map_or(0, |group| before(self.text, group.start))
+        if group < self.groups { before(self.text, self.begin(group)) } else { 0 }
     }
 
     /// Whether all signs between the first groups are this one.
     fn joined_by(&self, groups: usize, sign: u8) -> bool {
-        (1..groups).all(|group| {
-            let (Some(last), Some(next)) = (self.groups.get(group - 1), self.groups.get(group)) else { return false };
-            next.start == last.end + 1 && self.sign(group) == sign
-        })
+        (1..groups)
+            .all(|group| group < self.groups && self.begin(group) == self.end(group) + 1 && self.sign(group) == sign)
     }
 
     /// Whether nothing of a word, or of a longer number, follows the first groups.
     fn ends(&self, groups: usize) -> bool {
         let end = self.end(groups);
         let next = byte(self.text, end);
-        let goes_on = next == b'.' && DIGIT.has(byte(self.text, end + 1)) && self.groups.len() > groups;
+        let goes_on = next == b'.' && DIGIT.has(byte(self.text, end + 1)) && self.groups > groups;
         !is_word(next) && !goes_on
     }
 
     /// Looks for all that begins with this number, and answers with where to go on.
     fn look(&self, name: &[u8], hits: &mut Vec<Hit>) -> usize {
-        if self.groups.is_empty() {
+        if self.groups == 0 {
             return self.start + 1;
         }
         if let Some(end) = internet::version6(self.text, self.start, hits) {
             return end;
         }
+        // Nothing but four small numbers with dots is shorter than six digits.
+        if self.groups < 4 && self.lengths(self.groups).iter().sum::<usize>() < 6 {
+            return self.end(1);
+        }
         let context = Context::new(self.text, self.start, name);
-        let first = self.groups.first().map_or(self.start, |group| group.start);
+        let first = self.first();
         // The longest reading is the right one; a list of numbers is read one by one.
-        for groups in (1..=self.groups.len()).rev() {
+        for groups in (1..=self.groups).rev() {
             let end = self.end(groups);
             let found = if let Some(kind) = internet::version4(self, groups, &context) {
                 Some((first, kind))
@@ -162,30 +194,35 @@ impl<'a> Number<'a> {
         }
         // What begins with a letter after the first group is looked at by itself.
         let end = self.end(1);
-        if let Some(end) = person::with_letter(self.text, first, &context, hits) { end } else { end }
+        if let Some(end) = person::with_letter(self.text, first, hits) { end } else { end }
     }
 }
 
 /// What stands around a number.
 pub(crate) struct Context<'a> {
     text: &'a [u8],
-    /// What stands before, and the field's name, in small letters.
-    near: Vec<u8>,
+    start: usize,
+    name: &'a [u8],
+    /// What stands before, and the field's name, in small letters; made when it is asked for first.
+    near: OnceCell<Vec<u8>>,
 }
 
 impl<'a> Context<'a> {
-    fn new(text: &'a [u8], start: usize, name: &[u8]) -> Self {
-        let mut near = slice(text, start.saturating_sub(48), start).to_ascii_lowercase();
-        if !name.is_empty() {
-            near.push(b'\n');
-            near.extend(slice(name, 0, 64).iter().map(u8::to_ascii_lowercase));
-        }
-        Self { text, near }
+    fn new(text: &'a [u8], start: usize, name: &'a [u8]) -> Self {
+        Self { text, start, name, near: OnceCell::new() }
     }
 
     /// Whether one of these words, in small letters, stands shortly before, or names the field.
     pub(crate) fn says(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| memchr::memmem::find(&self.near, word.as_bytes()).is_some())
+        let near = self.near.get_or_init(|| {
+            let mut near = slice(self.text, self.start.saturating_sub(48), self.start).to_ascii_lowercase();
+            if !self.name.is_empty() {
+                near.push(b'\n');
+                near.extend(slice(self.name, 0, 64).iter().map(u8::to_ascii_lowercase));
+            }
+            near
+        });
+        words.iter().any(|word| memchr::memmem::find(near, word.as_bytes()).is_some())
     }
 
     /// Whether one of these words comes right after a place.

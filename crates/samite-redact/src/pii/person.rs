@@ -6,85 +6,85 @@ use crate::finding::Hit;
 
 /// What a number of so many groups is.
 pub(super) fn look(number: &Number<'_>, groups: usize, context: &Context<'_>) -> Option<&'static str> {
-    if !number.ends(groups) || number.start != number.groups.first()?.start {
+    if !number.ends(groups) || number.start != number.first() {
         return None;
     }
     let digits = number.digits(groups);
     let lengths = number.lengths(groups);
     let dashed = number.joined_by(groups, b'-');
     let spaced = number.joined_by(groups, b' ');
-    match (digits.len(), lengths.as_slice()) {
-        (9, [3, 2, 4]) if (dashed || spaced && context.says(US)) && is_us(&digits) => Some("us-ssn"),
-        (9, [9]) if context.says(US) && is_us(&digits) => Some("us-ssn"),
+    match (digits.len(), lengths) {
+        (9, [3, 2, 4]) if (dashed || spaced && context.says(US)) && is_us(digits) => Some("us-ssn"),
+        (9, [9]) if context.says(US) && is_us(digits) => Some("us-ssn"),
         (9, [9] | [3, 3, 3] | [4, 2, 3])
-            if context.says(&["bsn", "burgerservice", "sofinummer"]) && is_dutch(&digits) =>
+            if context.says(&["bsn", "burgerservice", "sofinummer"]) && is_dutch(digits) =>
         {
             Some("nl-bsn")
         }
-        (9, [9] | [3, 3, 3]) if context.says(&["sin", "social insurance"]) && luhn(&digits) => Some("ca-sin"),
+        (9, [9] | [3, 3, 3]) if context.says(&["sin", "social insurance"]) && luhn(digits) => Some("ca-sin"),
         (9, [9] | [3, 3, 3])
             if context.says(&["tfn", "tax file"])
-                && weighted(&digits, &[1, 4, 3, 7, 5, 8, 6, 9, 10]).is_multiple_of(11) =>
+                && weighted(digits, &[1, 4, 3, 7, 5, 8, 6, 9, 10]).is_multiple_of(11) =>
         {
             Some("au-tfn")
         }
-        (9, [9] | [3, 3, 3]) if context.says(&["nif", "contribuinte"]) && is_portuguese(&digits) => Some("pt-nif"),
+        (9, [9] | [3, 3, 3]) if context.says(&["nif", "contribuinte"]) && is_portuguese(digits) => Some("pt-nif"),
         (10, [6, 4])
             if number.sign(1) == b'-'
-                && is_date(part(&digits, 0, 2), part(&digits, 2, 4), &swedish_day(part(&digits, 4, 6)))
-                && luhn(&digits) =>
+                && is_date(part(digits, 0, 2), part(digits, 2, 4), &swedish_day(part(digits, 4, 6)))
+                && luhn(digits) =>
         {
             Some("se-personnummer")
         }
         (10, [6, 4])
             if number.sign(1) == b'-'
                 && context.says(&["cpr", "personnummer"])
-                && is_date(part(&digits, 4, 6), part(&digits, 2, 4), part(&digits, 0, 2)) =>
+                && is_date(part(digits, 4, 6), part(digits, 2, 4), part(digits, 0, 2)) =>
         {
             Some("dk-cpr")
         }
-        (10, [3, 3, 4] | [10]) if context.says(&["nhs"]) && is_nhs(&digits) => Some("uk-nhs"),
+        (10, [3, 3, 4] | [10]) if context.says(&["nhs"]) && is_nhs(digits) => Some("uk-nhs"),
         (12, [8, 4])
             if number.sign(1) == b'-'
-                && is_date(part(&digits, 0, 4), part(&digits, 4, 6), &swedish_day(part(&digits, 6, 8)))
-                && luhn(part(&digits, 2, 12)) =>
+                && is_date(part(digits, 0, 4), part(digits, 4, 6), &swedish_day(part(digits, 6, 8)))
+                && luhn(part(digits, 2, 12)) =>
         {
             Some("se-personnummer")
         }
-        (11, [3, 3, 3, 2]) if number.sign(3) == b'-' && is_brazilian(&digits) => Some("br-cpf"),
-        (11, [11]) if is_polish(&digits) => Some("pl-pesel"),
-        (11, [11]) if is_norwegian(&digits) => Some("no-fodselsnummer"),
-        (11, [11]) if context.says(&["cpf"]) && is_brazilian(&digits) => Some("br-cpf"),
-        (11, [11]) if context.says(&["kimlik", "tckn", "t.c."]) && is_turkish(&digits) => Some("tr-kimlik"),
-        (11, [2, 3, 3, 3]) if spaced && is_german(&digits) => Some("de-tax-id"),
-        (11, [11]) if context.says(&["steuer", "tax id", "idnr", "tin"]) && is_german(&digits) => Some("de-tax-id"),
-        (11, [6, 3, 2] | [2, 2, 2, 3, 2]) if is_belgian(&digits) => Some("be-national-number"),
+        (11, [3, 3, 3, 2]) if number.sign(3) == b'-' && is_brazilian(digits) => Some("br-cpf"),
+        (11, [11]) if is_polish(digits) => Some("pl-pesel"),
+        (11, [11]) if is_norwegian(digits) => Some("no-fodselsnummer"),
+        (11, [11]) if context.says(&["cpf"]) && is_brazilian(digits) => Some("br-cpf"),
+        (11, [11]) if context.says(&["kimlik", "tckn", "t.c."]) && is_turkish(digits) => Some("tr-kimlik"),
+        (11, [2, 3, 3, 3]) if spaced && is_german(digits) => Some("de-tax-id"),
+        (11, [11]) if context.says(&["steuer", "tax id", "idnr", "tin"]) && is_german(digits) => Some("de-tax-id"),
+        (11, [6, 3, 2] | [2, 2, 2, 3, 2]) if is_belgian(digits) => Some("be-national-number"),
         (11, [11])
             if context.says(&["rijksregister", "national number", "niss", "insz", "registre national"])
-                && is_belgian(&digits) =>
+                && is_belgian(digits) =>
         {
             Some("be-national-number")
         }
-        (12, [4, 4, 4]) if (spaced || dashed) && is_indian(&digits) => Some("in-aadhaar"),
-        (12, [12]) if context.says(&["aadhaar", "aadhar", "uidai"]) && is_indian(&digits) => Some("in-aadhaar"),
-        (13, [3, 4, 4, 2] | [13]) if digits.starts_with(&[7, 5, 6]) && is_ean(&digits) => Some("ch-ahv"),
+        (12, [4, 4, 4]) if (spaced || dashed) && is_indian(digits) => Some("in-aadhaar"),
+        (12, [12]) if context.says(&["aadhaar", "aadhar", "uidai"]) && is_indian(digits) => Some("in-aadhaar"),
+        (13, [3, 4, 4, 2] | [13]) if digits.starts_with(&[7, 5, 6]) && is_ean(digits) => Some("ch-ahv"),
         (13, [6, 7])
             if number.sign(1) == b'-'
-                && is_date(part(&digits, 0, 2), part(&digits, 2, 4), part(&digits, 4, 6))
+                && is_date(part(digits, 0, 2), part(digits, 2, 4), part(digits, 4, 6))
                 && matches!(digits.get(6), Some(1..=8)) =>
         {
             Some("kr-rrn")
         }
         (13, [13])
-            if is_date(part(&digits, 0, 2), part(&digits, 2, 4), part(&digits, 4, 6))
+            if is_date(part(digits, 0, 2), part(digits, 2, 4), part(digits, 4, 6))
                 && matches!(digits.get(10), Some(0 | 1))
                 && matches!(digits.get(11), Some(8 | 9))
-                && luhn(&digits) =>
+                && luhn(digits) =>
         {
             Some("za-id")
         }
-        (15, _) if is_french(&digits) && (spaced || groups == 1) => Some("fr-nir"),
-        (18, [18]) if is_chinese(&digits, digits.get(17).copied().map_or(0, u32::from)) => Some("cn-id"),
+        (15, _) if is_french(digits) && (spaced || groups == 1) => Some("fr-nir"),
+        (18, [18]) if is_chinese(digits, digits.get(17).copied().map_or(0, u32::from)) => Some("cn-id"),
         _ => None,
     }
 }
@@ -100,8 +100,11 @@ fn value(digits: &[u8]) -> u64 {
 }
 
 /// A number of ten to eighteen digits, or of eight, that ends with a letter.
-pub(super) fn with_letter(text: &[u8], start: usize, _context: &Context<'_>, hits: &mut Vec<Hit>) -> Option<usize> {
+pub(super) fn with_letter(text: &[u8], start: usize, hits: &mut Vec<Hit>) -> Option<usize> {
     let count = DIGIT.run(text, start, 18);
+    if !matches!(count, 6 | 8 | 17) {
+        return None;
+    }
     let digits: Vec<u8> = slice(text, start, start + count).iter().map(|digit| digit - b'0').collect();
     let letter_at = start + count + usize::from(count == 8 && byte(text, start + count) == b'-');
     let letter = byte(text, letter_at).to_ascii_uppercase();
@@ -166,11 +169,12 @@ fn is_nhs(digits: &[u8]) -> bool {
     digits.get(9).copied().map(u32::from) == Some(check % 11)
 }
 
-fn swedish_day(day: &[u8]) -> Vec<u8> {
+fn swedish_day(day: &[u8]) -> [u8; 2] {
     // Numbers of people who wait for one have sixty added to the day.
     match day {
-        [tens @ 6..=9, ones] => vec![tens - 6, *ones],
-        other => other.to_vec(),
+        [tens @ 6..=9, ones] => [tens - 6, *ones],
+        [tens, ones] => [*tens, *ones],
+        _ => [0, 0],
     }
 }
 

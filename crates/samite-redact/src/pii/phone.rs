@@ -45,7 +45,7 @@ pub(super) fn look(number: &Number<'_>, groups: usize, context: &Context<'_>) ->
     if lengths.iter().all(|length| *length < 2) {
         return false;
     }
-    if is_day(&lengths, &digits, number.joined_by(groups, b' '))
+    if is_day(lengths, digits, number.joined_by(groups, b' '))
         || matches!(before(number.text, number.start), b'.' | b'/' | b'-' | b'#' | b'$' | b'=' | b'&' | b'?' | b'%')
             && !context.says(WORDS)
     {
@@ -60,8 +60,8 @@ pub(super) fn look(number: &Number<'_>, groups: usize, context: &Context<'_>) ->
     if first == b'+' {
         return (8..=15).contains(&digits.len()) && digits.first() != Some(&0);
     }
-    let area = first == b'(' && byte(number.text, number.groups.first().map_or(0, |group| group.end)) == b')';
-    let form = match lengths.as_slice() {
+    let area = first == b'(' && byte(number.text, number.end(1)) == b')';
+    let form = match lengths {
         // The form of North America, with dots only where nothing else has them.
         [3, 3, 4] => {
             digits.first().is_some_and(|digit| *digit >= 2)
@@ -79,7 +79,7 @@ pub(super) fn look(number: &Number<'_>, groups: usize, context: &Context<'_>) ->
         _ => false,
     };
     // An area in brackets.
-    let bracketed = area && matches!(lengths.as_slice(), [2..=5, 3..=8] | [2..=5, 2..=4, 2..=4]) && digits.len() >= 8;
+    let bracketed = area && matches!(lengths, [2..=5, 3..=8] | [2..=5, 2..=4, 2..=4]) && digits.len() >= 8;
     let form = form || bracketed;
     let abroad = starts_at_digit
         && digits.starts_with(&[0, 0])
