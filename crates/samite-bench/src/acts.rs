@@ -33,6 +33,8 @@ const APPENDS: usize = 40;
 struct Acts {
     ledger: SqliteLedger,
     next: u64,
+    /// Whether the acts have leaves.
+    leaves: bool,
     took: Vec<f64>,
 }
 
@@ -48,7 +50,7 @@ impl Acts {
             parent: None,
         };
         block_on(ledger.commit(Commit { journals: vec![journal], ..Commit::default() }))?;
-        Ok(Self { ledger, next: 0, took: Vec::new() })
+        Ok(Self { ledger, next: 0, leaves: true, took: Vec::new() })
     }
 
     fn entry(&mut self) -> NewEntry {
@@ -70,7 +72,7 @@ impl Acts {
             payload: vec![9; PAYLOAD],
             rows: Vec::new(),
             registers: Vec::new(),
-            leaf: Some(LeafDraft { actor, owner: OWNER, policy, consent, anchors }.encode()),
+            leaf: self.leaves.then(|| LeafDraft { actor, owner: OWNER, policy, consent, anchors }.encode()),
         }
     }
 
@@ -129,32 +131,53 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 }
 
 fn leaves(bench: &Bench, table: &mut Table) -> Result<()> {
-    for (acts, name) in [
-        (1, "acts, one a commit / bare SQLite inserts of their leaves"),
-        (256, "acts, 256 a commit / bare SQLite inserts of their leaves"),
-    ] {
-        let scratch = Scratch::new(bench)?;
-        let mut ours = Acts::new(&scratch.directory.path().join("acts.db"), &scratch)?;
-        ours.commit(512)?;
-        let made = block_on(ours.ledger.leaves(1, 0, 512))?;
-        let mut other = Inserts::new(&scratch.directory.path().join("leaves.db"), made)?;
-        for _ in 0..200 {
-            ours.commit(acts)?;
-            other.commit(acts)?;
-        }
-        (ours.took, other.took) = (Vec::new(), Vec::new());
-        let rounds = if acts == 1 { ROUNDS } else { ROUNDS / 2 };
-        let many = if acts == 1 { 16 } else { 1 };
-        in_turns(
-            rounds,
-            |_| (0..many).try_for_each(|_| ours.commit(acts)),
-            |_| (0..many).try_for_each(|_| other.commit(acts)),
-        )?;
-        let (own, bare) = (median(&mut ours.took), median(&mut other.took));
-        let (acts, target) = (count(acts), Target::AtLeast(0.7));
-        let (own_rate, bare_rate) = (acts / own, acts / bare);
-        table.row(&Row { name, ours: own_rate, other: bare_rate, unit: "leaves/s", ratio: bare / own, target });
+    let scratch = Scratch::new(bench)?;
+    let path = |name: &str| scratch.directory.path().join(name);
+    let mut ours = Acts::new(&path("acts.db"), &scratch)?;
+    ours.commit(512)?;
+    let mut other = Inserts::new(&path("leaves.db"), block_on(ours.ledger.leaves(1, 0, 512))?)?;
+    for _ in 0..200 {
+        ours.commit(1)?;
+        other.commit(1)?;
     }
+    (ours.took, other.took) = (Vec::new(), Vec::new());
+    in_turns(ROUNDS, |_| (0..16).try_for_each(|_| ours.commit(1)), |_| (0..16).try_for_each(|_| other.commit(1)))?;
+    let (own, bare) = (median(&mut ours.took), median(&mut other.took));
+    let name = "acts, one a commit / bare SQLite inserts of their leaves";
+    row(table, name, 1.0 / own, 1.0 / bare);
+    bulk(&scratch, table)
+}
+
+fn row(table: &mut Table, name: &str, ours: f64, other: f64) {
+    table.row(&Row { name, ours, other, unit: "leaves/s", ratio: ours / other, target: Target::AtLeast(0.7) });
+}
+
+/// Many acts a commit: the whole of it, entries and all, and what of it the leaves are.
+fn bulk(scratch: &Scratch, table: &mut Table) -> Result<()> {
+    const MANY: usize = 256;
+    let path = |name: &str| scratch.directory.path().join(name);
+    let mut ours = Acts::new(&path("many.db"), scratch)?;
+    let mut plain = Acts::new(&path("plain.db"), scratch)?;
+    plain.leaves = false;
+    ours.commit(512)?;
+    let mut other = Inserts::new(&path("inserts.db"), block_on(ours.ledger.leaves(1, 0, 512))?)?;
+    let mut turn = |rounds: usize| -> Result<()> {
+        for _ in 0..rounds {
+            ours.commit(MANY)?;
+            plain.commit(MANY)?;
+            other.commit(MANY)?;
+        }
+        Ok(())
+    };
+    turn(200)?;
+    turn(ROUNDS)?;
+    for took in [&mut ours.took, &mut plain.took, &mut other.took] {
+        took.drain(..took.len().saturating_sub(ROUNDS));
+    }
+    let (own, without, bare) = (median(&mut ours.took), median(&mut plain.took), median(&mut other.took));
+    let many = count(MANY);
+    row(table, "acts, 256 a commit / bare SQLite inserts of their leaves", many / own, many / bare);
+    row(table, "  the leaves of it: with them less without", many / (own - without), many / bare);
     Ok(())
 }
 

@@ -32,7 +32,7 @@ impl Json {
     /// # Errors
     /// `invalid` (`bad_json_value`) when an integer is too large, a key stands twice, or values lie too deep.
     pub fn write(&self) -> Result<String> {
-        let mut text = String::new();
+        let mut text = String::with_capacity(512);
         self.write_to(&mut text, 0)?;
         Ok(text)
     }
@@ -94,11 +94,24 @@ impl Json {
 
 /// The order of keys: that of their UTF-16 code units.
 fn order(left: &str, right: &str) -> Ordering {
+    if left.is_ascii() && right.is_ascii() {
+        return left.cmp(right);
+    }
     left.encode_utf16().cmp(right.encode_utf16())
+}
+
+/// Whether a string is written as it is.
+fn is_plain(value: &str) -> bool {
+    value.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
 }
 
 fn write_string(text: &mut String, value: &str) {
     text.push('"');
+    if is_plain(value) {
+        text.push_str(value);
+        text.push('"');
+        return;
+    }
     for char in value.chars() {
         match char {
             '"' => text.push_str("\\\""),
@@ -205,6 +218,10 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<String> {
         self.expect("\"")?;
         let (began, rest) = (self.place, self.rest());
+        if let Some((plain, _)) = rest.split_once('"').filter(|(plain, _)| is_plain(plain)) {
+            self.place += plain.len() + 1;
+            return Ok(plain.to_owned());
+        }
         let mut value = String::new();
         let mut chars = rest.char_indices();
         while let Some((place, char)) = chars.next() {
