@@ -137,6 +137,11 @@ impl Redactor {
         })
     }
 
+    /// Whether lines end within a registered secret.
+    pub(crate) fn is_open(&self, lines: &[u8]) -> bool {
+        self.registered.as_ref().as_ref().is_some_and(|registered| registered.is_open(lines))
+    }
+
     fn rounds(&self, text: &[u8], search: impl Fn(&[u8]) -> Vec<Found>) -> Redacted {
         let mut redacted = Redacted::default();
         for round in 0..ROUNDS {
@@ -200,7 +205,15 @@ impl Redactor {
                     }
                 }
             }
-            Some(_) => {}
+            // Where decoding has come to its bound, the text is looked at as it stands.
+            Some(_) => {
+                for mut one in self.flat(slice(text, range.start, range.end), name, DEPTH, budget) {
+                    for place in &mut one.places {
+                        *place = place.start + range.start..place.end + range.start;
+                    }
+                    found.push(one);
+                }
+            }
         }
     }
 
@@ -218,7 +231,7 @@ impl Redactor {
             return found;
         }
         let identity = is_identity(name);
-        let unmoved = is_uuid(text) || is_time(text) && text.len() < 40;
+        let unmoved = is_uuid(text) || is_time(text);
         let mut found = Vec::new();
         let mut hits = Vec::new();
         if self.policy.secrets != Mode::Off {
@@ -228,11 +241,14 @@ impl Redactor {
             if !identity && secret::names_secret(name) && secret::secret_field(name, text) {
                 hits.push(Hit::secret(0..text.len(), "credential", Rank::Name));
             }
-            if let Some(registered) = self.registered.as_ref()
-                && !unmoved
-            {
+            if let Some(password) = secret::option_value(name, text) {
+                hits.push(Hit::secret(password, "credential", Rank::Name));
+            }
+            if let Some(registered) = self.registered.as_ref() {
                 let mut known = Vec::new();
                 registered.find(text, &mut known);
+                // A part of an id or a time stays; all of one that is registered goes.
+                known.retain(|(hit, _)| !unmoved || hit.range == (0..text.len()));
                 found.extend(known.into_iter().map(|(hit, bytes)| self.found(hit, bytes, depth)));
             }
         }
@@ -271,13 +287,27 @@ impl Redactor {
 
     /// What is hidden in runs of base64, hexadecimal or percent-encoding, or spread over the events of a stream.
     fn encoded(&self, text: &[u8], depth: usize, budget: &mut Budget, hits: &mut Vec<Hit>, found: &mut Vec<Found>) {
+        // Up to where lines of one run were looked at together, and up to where they were decoded together.
+        let (mut joined, mut decoded) = (0, 0);
         for run in encoded::runs(text) {
             if self.policy.secrets != Mode::Off
                 && let Some((range, kind)) = secret::in_run(text, &run)
             {
                 hits.push(Hit::secret(range, kind, Rank::Structure));
             }
-            if let Some(inner) = encoded::decoded(text, &run)
+            if run.start >= joined {
+                let lines = encoded::lines(text, &run);
+                joined = lines.last().map_or(run.end, |last| last.end);
+                if lines.len() > 1
+                    && let Some(inner) = encoded::decoded_lines(text, &lines)
+                    && budget.takes(inner.len())
+                {
+                    decoded = joined;
+                    found.extend(whole(self.walk(&inner, b"", depth + 1, budget), run.start..joined));
+                }
+            }
+            if run.start >= decoded
+                && let Some(inner) = encoded::decoded(text, &run)
                 && budget.takes(inner.len())
             {
                 found.extend(whole(self.walk(&inner, b"", depth + 1, budget), run));

@@ -4,7 +4,7 @@ use crate::alphabet::{ANY64, past_escape, slice};
 use crate::finding::{Hit, Rank};
 use crate::policy::{Class, check_name};
 use aho_corasick::{AhoCorasick, MatchKind};
-use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER, HEXUPPER};
+use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, BASE64URL_NOPAD, Encoding, HEXLOWER, HEXUPPER};
 use samite_model::{Error, Result};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -47,6 +47,8 @@ pub(crate) struct Finder {
     automaton: AhoCorasick,
     needles: Vec<(usize, bool)>,
     secrets: Vec<Registered>,
+    /// The beginnings of secrets with lines, each up to the end of one of them.
+    beginnings: Vec<Vec<u8>>,
 }
 
 impl Finder {
@@ -74,17 +76,35 @@ impl Finder {
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).map_err(|error| {
                 Error::invalid("too_many_secrets", "the registered secrets are too long together").because(error)
             })?;
-        Ok(Some(Self { automaton, needles, secrets: secrets.to_vec() }))
+        let mut beginnings = Vec::new();
+        for secret in secrets {
+            for whole in [secret.secret.clone(), with_other_line_ends(&secret.secret)] {
+                let ends = memchr::memchr_iter(b'\n', &whole).filter(|end| end + 1 < whole.len());
+                beginnings.extend(ends.map(|end| slice(&whole, 0, end + 1).to_vec()));
+            }
+        }
+        Ok(Some(Self { automaton, needles, secrets: secrets.to_vec(), beginnings }))
+    }
+
+    /// Whether lines end within a secret: the next may go on with it.
+    pub(crate) fn is_open(&self, lines: &[u8]) -> bool {
+        self.beginnings.iter().any(|beginning| lines.ends_with(beginning))
     }
 
     /// Adds the places of registered secrets, and answers with the secret's own bytes for each.
     pub(crate) fn find(&self, text: &[u8], found: &mut Vec<(Hit, Vec<u8>)>) {
+        // A run of base64 that goes as a whole is looked around once, however often it holds one.
+        let mut run = 0..0;
         for place in self.automaton.find_iter(text) {
+            if place.end() <= run.end {
+                continue;
+            }
             let Some((at, grouped)) = self.needles.get(place.pattern().as_usize()) else { continue };
             let Some(secret) = self.secrets.get(*at) else { continue };
             let range = if *grouped {
-                past_escape(text, ANY64.run_back(text, place.start(), usize::MAX))
-                    ..place.end() + ANY64.run(text, place.end(), usize::MAX - 1)
+                let start = past_escape(text, ANY64.run_back(text, place.start(), usize::MAX));
+                run = start.max(run.end)..place.end() + ANY64.run(text, place.end(), usize::MAX - 1);
+                run.clone()
             } else {
                 place.start()..place.end()
             };
@@ -119,8 +139,31 @@ pub fn check(secret: &Registered) -> Result<()> {
     Ok(())
 }
 
-/// All the ways in which a secret may be written.
+/// All the ways in which a secret may be written: of one with lines, also with the other ends of lines.
 fn encodings(secret: &[u8]) -> Vec<(Vec<u8>, Written)> {
+    let mut all = encodings_of(secret);
+    let other = with_other_line_ends(secret);
+    if other != secret {
+        all.extend(encodings_of(&other));
+    }
+    all
+}
+
+/// With the ends of lines that Windows has.
+fn with_other_line_ends(secret: &[u8]) -> Vec<u8> {
+    let mut last = 0;
+    let mut out = Vec::with_capacity(secret.len());
+    for byte in secret {
+        if *byte == b'\n' && last != b'\r' {
+            out.push(b'\r');
+        }
+        out.push(*byte);
+        last = *byte;
+    }
+    out
+}
+
+fn encodings_of(secret: &[u8]) -> Vec<(Vec<u8>, Written)> {
     let mut whole: BTreeSet<Vec<u8>> = BTreeSet::new();
     whole.insert(secret.to_vec());
     let once = json(secret, false);
@@ -138,14 +181,36 @@ fn encodings(secret: &[u8]) -> Vec<(Vec<u8>, Written)> {
     whole.insert(HEXLOWER.encode(secret).into_bytes());
     whole.insert(HEXUPPER.encode(secret).into_bytes());
     whole.insert(html(secret));
+    for quote in [b'\\', b'\'', b'^'] {
+        whole.insert(quoted(secret, quote));
+    }
+    for between in [b' ', b':', b'-'] {
+        whole.insert(spaced_hex(&HEXLOWER, secret, between));
+        whole.insert(spaced_hex(&HEXUPPER, secret, between));
+    }
+    let mut sources = vec![secret.to_vec()];
     if let Ok(text) = std::str::from_utf8(secret) {
-        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        whole.insert(wide);
+        whole.insert(text.encode_utf16().flat_map(|unit| format!("\\u{unit:04x}").into_bytes()).collect());
+        for wide in [u16::to_le_bytes, u16::to_be_bytes] {
+            let wide: Vec<u8> = text.encode_utf16().flat_map(wide).collect();
+            whole.insert(wide.clone());
+            sources.push(wide);
+        }
     }
     let mut grouped: BTreeSet<Vec<u8>> = BTreeSet::new();
-    for shift in 0..3 {
+    for shift in 0..5 {
         let mut shifted = vec![0; shift];
         shifted.extend_from_slice(secret);
+        let (first, last) = ((shift * 8).div_ceil(5), shifted.len() * 8 / 5);
+        let text = BASE32_NOPAD.encode(&shifted).into_bytes();
+        let inner = slice(&text, first, last);
+        if inner.len() >= 8 {
+            grouped.insert(inner.to_vec());
+        }
+    }
+    for (source, shift) in sources.iter().flat_map(|source| (0..3).map(move |shift| (source, shift))) {
+        let mut shifted = vec![0; shift];
+        shifted.extend_from_slice(source);
         // The characters that hold bits of a neighbour are left out.
         let first = (shift * 8).div_ceil(6);
         let last = shifted.len() * 8 / 6;
@@ -187,6 +252,42 @@ fn json(secret: &[u8], ascii: bool) -> Vec<u8> {
         }
     }
     out
+}
+
+/// As a shell takes it without quotes (`\\` or, on Windows, `^` before what it minds), or within single ones (`'\\''`).
+fn quoted(secret: &[u8], quote: u8) -> Vec<u8> {
+    let mut out = Vec::with_capacity(secret.len() * 2);
+    for byte in secret {
+        match (quote, byte) {
+            (b'\'', b'\'') => out.extend_from_slice(b"'\\''"),
+            (b'\'', _)
+            | (
+                _,
+                b'a'..=b'z'
+                | b'A'..=b'Z'
+                | b'0'..=b'9'
+                | b'_'
+                | b'-'
+                | b'.'
+                | b'/'
+                | b':'
+                | b'@'
+                | b'%'
+                | b'+'
+                | b','
+                | b'='
+                | 0x80..,
+            ) => out.push(*byte),
+            _ => out.extend_from_slice(&[quote, *byte]),
+        }
+    }
+    out
+}
+
+/// In hexadecimal, with something between the bytes.
+fn spaced_hex(digits: &Encoding, secret: &[u8], between: u8) -> Vec<u8> {
+    let pairs: Vec<String> = secret.iter().map(|byte| digits.encode(&[*byte])).collect();
+    pairs.join(&char::from(between).to_string()).into_bytes()
 }
 
 fn slashes(text: &[u8]) -> Vec<u8> {
@@ -260,16 +361,34 @@ mod tests {
             HEXLOWER.encode(secret.as_bytes()),
             HEXUPPER.encode(secret.as_bytes()),
             "p&quot;a/s s&amp;é&lt;x&gt;1".to_owned(),
+            r#"p\"a/s\ s\&é\<x\>1"#.to_owned(),
+            r"\u0070\u0022\u0061\u002f\u0073\u0020\u0073\u0026\u00e9\u003c\u0078\u003e\u0031".to_owned(),
+            "70 22 61 2f 73 20 73 26 c3 a9 3c 78 3e 31".to_owned(),
+            "70:22:61:2F:73:20:73:26:C3:A9:3C:78:3E:31".to_owned(),
+            BASE64.encode(&secret.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
         ] {
             assert_eq!(found(&finder, &format!("x {text} y")), std::slice::from_ref(&text), "{text}");
         }
         for before in ["", "a", "ab", "abc"] {
             let whole = format!("{before}{secret}after");
-            for text in [BASE64.encode(whole.as_bytes()), BASE64URL_NOPAD.encode(whole.as_bytes())] {
+            for text in [
+                BASE64.encode(whole.as_bytes()),
+                BASE64URL_NOPAD.encode(whole.as_bytes()),
+                BASE32_NOPAD.encode(whole.as_bytes()),
+            ] {
                 assert_eq!(found(&finder, &format!("x {text} y")), std::slice::from_ref(&text), "{text}");
             }
         }
         assert!(found(&finder, "p\"a/s s&é<x>2").is_empty());
+    }
+
+    #[test]
+    fn a_secret_with_lines_is_found_with_either_end_of_lines() {
+        let secret = b"first line\nsecond line".to_vec();
+        let finder = Finder::new(&[Registered { name: "two".to_owned(), secret }]).unwrap().unwrap();
+        for text in ["first line\nsecond line", "first line\r\nsecond line", r"first line\nsecond line"] {
+            assert_eq!(found(&finder, &format!("x {text} y")), [text.to_owned()]);
+        }
     }
 
     #[test]

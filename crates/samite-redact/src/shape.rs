@@ -171,14 +171,55 @@ pub(crate) fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && DIGIT.covers(text)
 }
 
-/// A date or a time at its beginning, such as `2026-02-12T16:02`.
-pub(crate) fn is_time(text: &[u8]) -> bool {
+/// A date at its beginning, such as that of `2026-02-12T16:02`.
+pub(crate) fn begins_with_date(text: &[u8]) -> bool {
     text.len() >= 10
         && DIGIT.covers(slice(text, 0, 4))
         && byte(text, 4) == b'-'
         && DIGIT.covers(slice(text, 5, 7))
         && byte(text, 7) == b'-'
         && DIGIT.covers(slice(text, 8, 10))
+}
+
+/// A date or a time and nothing else, such as `2026-02-12` or `2026-02-12T16:02:25.227+01:00`.
+pub(crate) fn is_time(text: &[u8]) -> bool {
+    let rest = slice(text, 10, text.len());
+    let clock = match rest {
+        [] => return begins_with_date(text),
+        [b'T' | b't' | b' ', clock @ ..] => clock,
+        _ => return false,
+    };
+    // Hours and minutes, then seconds and a fraction, then a zone.
+    let pair = |at: usize| slice(clock, at, at + 2).len() == 2 && DIGIT.covers(slice(clock, at, at + 2));
+    let mut at = 5;
+    if !pair(0) || byte(clock, 2) != b':' || !pair(3) {
+        return false;
+    }
+    if byte(clock, at) == b':' {
+        if !pair(at + 1) {
+            return false;
+        }
+        at += 3;
+        if matches!(byte(clock, at), b'.' | b',') {
+            let digits = DIGIT.run(clock, at + 1, 9);
+            if digits == 0 {
+                return false;
+            }
+            at += 1 + digits;
+        }
+    }
+    let zone = slice(clock, at, clock.len());
+    let zone = zone.strip_prefix(b" ").unwrap_or(zone);
+    let is_zone = match zone {
+        [] | [b'Z' | b'z'] | [b'U', b'T', b'C'] => true,
+        [b'+' | b'-', offset @ ..] => {
+            let digits = offset.iter().filter(|byte| DIGIT.has(**byte)).count();
+            matches!((digits, offset.len()), (2, 2) | (4, 4))
+                || digits == 4 && offset.len() == 5 && byte(offset, 2) == b':'
+        }
+        _ => false,
+    };
+    begins_with_date(text) && is_zone
 }
 
 /// The words of an identifier, in small letters: `OPENAI_API_KEY`, `clientSecret`, `x-api-key`.
@@ -252,8 +293,21 @@ mod tests {
     fn ids_and_times_are_recognised() {
         assert!(is_uuid(b"123e4567-e89b-12d3-a456-426614174000"));
         assert!(!is_uuid(b"123e4567-e89b-12d3-a456-42661417400g"));
-        assert!(is_time(b"2026-02-12T16:02:25.227Z"));
-        assert!(!is_time(b"2026-2-12"));
+        for time in [
+            "2026-02-12",
+            "2026-02-12T16:02",
+            "2026-02-12T16:02:25.227Z",
+            "2026-02-12 16:02:25,227 +0100",
+            "2026-02-12T16:02:25.227123456-05:30",
+        ] {
+            assert!(is_time(time.as_bytes()), "{time}");
+        }
+        for text in
+            ["2026-2-12", "2026-02-12 hunter2", "2026-02-12T16:02:25.227Z x", "2026-02-12T16", "2026-02-12T16:02:25+x"]
+        {
+            assert!(!is_time(text.as_bytes()), "{text}");
+        }
+        assert!(begins_with_date(b"2026-02-12 hunter2") && !begins_with_date(b"2026-2-12"));
         assert!(is_hex(b"00ff") && !is_hex(b"") && !is_hex(b"0g"));
     }
 }

@@ -37,7 +37,10 @@ pub(super) fn look(text: &[u8], start: usize, name: &[u8], hits: &mut Vec<Hit>) 
     let word = slice(text, start, end);
     match length {
         // Most words are of no such length. An Italian number alone can be without a digit.
-        9 | 10 | 16 | 18 if length == 16 || word.iter().any(u8::is_ascii_digit) => {
+        9 | 10 | 16 | 18
+            if length == 16 && word.iter().all(|byte| !byte.is_ascii_lowercase())
+                || word.iter().any(u8::is_ascii_digit) =>
+        {
             if let Some(kind) = kind(word, &Context::new(text, start, name)) {
                 add(hits, start..end, kind);
             }
@@ -112,6 +115,11 @@ const ODD: [u32; 26] = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 
 
 fn is_italian(word: &[u8], form: &[u8]) -> bool {
     // Digits may have become letters where two people would have the same.
+    let stands_for_digit =
+        |at: usize| byte(form, at) == b'9' || (b'L'..=b'V').contains(&byte(word, at)) && byte(word, at) != b'O';
+    if ![6, 7, 9, 10, 12, 13, 14].into_iter().all(stands_for_digit) {
+        return false;
+    }
     if !form.starts_with(b"AAAAAA") || !b"ABCDEHLMPRST".contains(&byte(word, 8)) || byte(form, 15) != b'A' {
         return false;
     }

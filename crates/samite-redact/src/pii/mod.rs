@@ -55,7 +55,23 @@ fn is_escape(text: &[u8], at: usize) -> bool {
 }
 
 fn starts_number(text: &[u8], at: usize) -> bool {
-    DIGIT.has(byte(text, at + 1)) || byte(text, at + 1) == b'(' && DIGIT.has(byte(text, at + 2))
+    DIGIT.has(byte(text, at + 1))
+        || byte(text, at + 1) == b'(' && DIGIT.has(byte(text, at + 2))
+        // One digit and a dot begin an address, and else a number with a fraction.
+        || byte(text, at + 1) == b'.' && DIGIT.run(text, at + 2, 4) < 4 && begins_address(text, at)
+}
+
+/// Whether four groups of digits follow with dots between them.
+fn begins_address(text: &[u8], at: usize) -> bool {
+    let mut at = at;
+    for group in 0..4 {
+        let digits = DIGIT.run(text, at, 4);
+        if !(1..=3).contains(&digits) || group < 3 && byte(text, at + digits) != b'.' {
+            return false;
+        }
+        at += digits + 1;
+    }
+    true
 }
 
 fn add(hits: &mut Vec<Hit>, range: Range<usize>, kind: &'static str) {
@@ -167,6 +183,13 @@ impl<'a> Number<'a> {
         }
         if let Some(end) = internet::version6(self.text, self.start, hits) {
             return end;
+        }
+        // The digits after a decimal point are nobody's.
+        let point = self.start.checked_sub(1).filter(|at| byte(self.text, *at) == b'.');
+        let fraction = point.is_some_and(|at| DIGIT.has(before(self.text, at)))
+            && self.lengths(1).iter().all(|length| *length > 3);
+        if fraction {
+            return self.end(1);
         }
         // Nothing but four small numbers with dots is shorter than six digits.
         if self.groups < 4 && self.lengths(self.groups).iter().sum::<usize>() < 6 {
@@ -293,6 +316,7 @@ mod tests {
             ("PESEL 44051401359", "44051401359"),
             ("CPF 529.982.247-25", "529.982.247-25"),
             ("from 203.0.113.7 at", "203.0.113.7"),
+            ("ask the server 8.8.8.8 for", "8.8.8.8"),
             ("host 2001:db8:85a3::8a2e:370:7334 up", "2001:db8:85a3::8a2e:370:7334"),
             ("CF RSSMRA85T10A562S", "RSSMRA85T10A562S"),
         ] {
@@ -318,6 +342,9 @@ mod tests {
             "line 120-140, 12:30:45, 3.14159, 100 000",
             "a1b2c3d4-1234-5678-9012-123456789012",
             "00:1a:2b:3c:4d:5e",
+            "0.4111111111111111 and 1.378282246310005",
+            "highlightElement and Highlightelement",
+            "message 100644, registered 100755",
         ] {
             assert_eq!(kinds(text), Vec::<String>::new(), "{text}");
         }

@@ -96,6 +96,8 @@ pub(super) fn look(number: &Number<'_>, groups: usize, context: &Context<'_>) ->
     let house = next(0) == b' ' && next(1).is_ascii_uppercase() && next(2).is_ascii_alphabetic();
     likely
         && !house
+        // Six digits in one are many things.
+        && (groups > 1 || digits.len() > 6)
         && (context.says(WORDS) || context.goes_on(end, AFTER))
         && !context.says(&["port", "pid", "card", "order", "invoice", "error", "code", "line", "id:", "version"])
 }

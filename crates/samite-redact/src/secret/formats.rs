@@ -20,6 +20,8 @@ const DOTTED: Alphabet = Alphabet::of(b"a-zA-Z0-9_.-");
 const DOTTED_PAD: Alphabet = Alphabet::of(b"a-zA-Z0-9_.=-");
 const ALNUM_DASH: Alphabet = Alphabet::of(b"a-zA-Z0-9-");
 const LOWER_DASH: Alphabet = Alphabet::of(b"a-z0-9-");
+/// The alphabet of crypt.
+const CRYPT: Alphabet = Alphabet::of(b"./a-zA-Z0-9");
 const PAD: Alphabet = Alphabet::of(b"=");
 
 /// Far more than any token has.
@@ -303,6 +305,14 @@ pub(crate) static FORMATS: &[Format] = &[
     random("mapbox-token", b"sk.eyJ", &[Run(URL64, 40, 200), Text(b"."), Run(URL64, 20, 40)]),
     random("deno-token", b"ddp_", &[Run(ALNUM, 36, 40)]),
     random("wandb-key", b"wandb_v1_", &[Run(WORD, 40, 120)]),
+    // What passwords are kept as: it can be guessed at.
+    sure("password-hash", b"$2a$", &[Run(DIGIT, 2, 2), Text(b"$"), Run(CRYPT, 53, 53)]),
+    sure("password-hash", b"$2b$", &[Run(DIGIT, 2, 2), Text(b"$"), Run(CRYPT, 53, 53)]),
+    sure("password-hash", b"$2y$", &[Run(DIGIT, 2, 2), Text(b"$"), Run(CRYPT, 53, 53)]),
+    sure("password-hash", b"$5$", &[Run(CRYPT, 1, 16), Text(b"$"), Run(CRYPT, 43, 43)]),
+    sure("password-hash", b"$6$", &[Run(CRYPT, 1, 16), Text(b"$"), Run(CRYPT, 86, 86)]),
+    sure("password-hash", b"$y$", &[Run(CRYPT, 2, 12), Text(b"$"), Run(CRYPT, 1, 86), Text(b"$"), Run(CRYPT, 43, 43)]),
+    sure("password-hash", b"$argon2id$v=", &[Run(Alphabet::of(b"a-zA-Z0-9=,$+/"), 40, 300)]),
     random("bitcoin-key", b"xprv", &[Run(ALNUM, 100, 112)]),
     random(
         "base32-seed",

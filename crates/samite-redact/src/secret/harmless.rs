@@ -1,7 +1,7 @@
 //! What stands where a secret would stand and is none: placeholders, references to one, code that reads one.
 
 use crate::alphabet::{ALNUM, ALPHA, DIGIT, WORD, byte, slice};
-use crate::shape::{Shape, is_number, is_time};
+use crate::shape::{Shape, begins_with_date, is_number};
 use aho_corasick::AhoCorasick;
 use std::sync::OnceLock;
 
@@ -391,7 +391,7 @@ pub(crate) fn is_code(value: &[u8]) -> bool {
 /// Whether a value is a number, a time or a version.
 pub(crate) fn is_measure(value: &[u8]) -> bool {
     is_number(value) && value.len() < 6
-        || is_time(value)
+        || begins_with_date(value)
         || !value.is_empty()
             && value
                 .iter()

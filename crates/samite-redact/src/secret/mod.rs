@@ -19,3 +19,4 @@ mod url;
 pub(crate) use assign::secret_field;
 pub(crate) use scan::{Depth, names_secret, scan};
 pub(crate) use structure::in_run;
+pub(crate) use url::option_value;

@@ -28,6 +28,7 @@ enum Look {
     Basic,
     Cookies,
     UserOption,
+    ClientOption,
     Structure(Find),
 }
 
@@ -76,6 +77,10 @@ const MARKS: &[(&str, Look)] = &[
     ("-u ", Look::UserOption),
     ("--user ", Look::UserOption),
     ("--user=", Look::UserOption),
+    ("sshpass", Look::ClientOption),
+    ("mysql", Look::ClientOption),
+    ("x-amz-signature=", Look::Structure(structure::aws_signature)),
+    ("sig=", Look::Structure(structure::azure_signature)),
     (":aa", Look::Structure(structure::telegram)),
     ("q~", Look::Structure(structure::azure)),
     ("-us", Look::Structure(structure::mailchimp)),
@@ -221,6 +226,7 @@ impl Scanner<'_> {
                     self.hits.push(Hit::secret(range, "credential", Rank::Name));
                 }
             }
+            Look::ClientOption => self.add(url::client_password(text, place.end), "credential", Rank::Name),
             Look::UserOption => {
                 if matches!(before(text, place.start), b' ' | b'\t' | 0 | b'\n' | b'"' | b'\'') {
                     self.add(url::user_option(text, place.end - 1), "credential", Rank::Name);

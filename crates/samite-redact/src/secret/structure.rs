@@ -11,6 +11,23 @@ use std::ops::Range;
 /// What was found, and what it is called.
 type Found = Option<(Range<usize>, &'static str)>;
 
+/// The signature of an address that AWS has signed, whose name begins at a place.
+pub(crate) fn aws_signature(text: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+    let start = at + b"x-amz-signature=".len();
+    let digits = HEX_ANY.run(text, start, 65);
+    (digits == 64).then_some((start..start + digits, "aws-signature"))
+}
+
+/// The signature of a shared access of Azure, whose name begins at a place: a digest of 32 bytes in base64, percent-encoded.
+pub(crate) fn azure_signature(text: &[u8], at: usize) -> Option<(Range<usize>, &'static str)> {
+    let start = at + b"sig=".len();
+    let end = start + Alphabet::of(b"a-zA-Z0-9%+/=").run(text, start, 100);
+    let value = slice(text, start, end);
+    let escapes = memchr::memchr_iter(b'%', value).count();
+    let fits = matches!(value.len() - escapes * 2, 43 | 44) && (value.ends_with(b"%3D") || value.ends_with(b"="));
+    (fits && matches!(before(text, at), b'?' | b'&' | b';')).then_some((start..end, "azure-signature"))
+}
+
 /// `1234567890:AA…`, of a bot of Telegram, whose `:AA` begins at a place.
 pub(crate) fn telegram(text: &[u8], at: usize) -> Found {
     let mut start = DIGIT.run_back(text, at, 12);

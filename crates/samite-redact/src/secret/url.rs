@@ -103,6 +103,38 @@ fn is_real(value: &[u8]) -> bool {
         && !(value.starts_with(b"{") || value.ends_with(b"}"))
 }
 
+/// The password that a client is given in its `-p` option, with or, for `sshpass`, also without a blank: the client's name ends
+/// before a place.
+pub(crate) fn client_password(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let line = slice(text, at, at + 200);
+    let line = slice(line, 0, line.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(line.len()));
+    let option = memchr::memmem::find(line, b" -p")?;
+    let mut start = at + option + 3;
+    if slice(text, at - 4, at) == b"pass" {
+        start += usize::from(byte(text, start) == b' ');
+    }
+    let quote = byte(text, start);
+    let quoted = matches!(quote, b'"' | b'\'');
+    start += usize::from(quoted);
+    let stop = |byte: &u8| {
+        if quoted { *byte == quote } else { byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\') }
+    };
+    let rest = slice(text, start, at + line.len());
+    let end = start + rest.iter().position(stop).unwrap_or(rest.len());
+    let password = slice(text, start, end);
+    (password.len() >= 5 && !password.starts_with(b"assword") && !password.starts_with(b"-") && is_real(password))
+        .then_some(start..end)
+}
+
+/// The password in the argument after an option, where the arguments stand one by one: `"-u", "user:password"`.
+pub(crate) fn option_value(option: &[u8], argument: &[u8]) -> Option<Range<usize>> {
+    if !matches!(option, b"-u" | b"-U" | b"--user" | b"--proxy-user") {
+        return None;
+    }
+    let line = [b" ", argument].concat();
+    user_option(&line, 0).map(|value| value.start - 1..value.end - 1)
+}
+
 /// The user and password beside `-u` or `--user` of a command, when the option ends before a place.
 pub(crate) fn user_option(text: &[u8], at: usize) -> Option<Range<usize>> {
     if !matches!(byte(text, at), b' ' | b'=') {
@@ -165,6 +197,30 @@ mod tests {
             let found = password(text.as_bytes(), at).map(|range| &text[range]);
             assert_eq!(found.unwrap_or_default(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn clients_have_passwords() {
+        for (text, expected) in [
+            ("mysql -u root -pkR9wPq2Lm shop", "kR9wPq2Lm"),
+            ("mysqldump -h db -u root -p'kR9 wPq2Lm' shop", "kR9 wPq2Lm"),
+            ("sshpass -p kR9wPq2Lm ssh host", "kR9wPq2Lm"),
+            ("mysql -u root -p shop", ""),
+            ("mysql -u root -p\"$PASSWORD\" shop", ""),
+            ("mysql is fast; mkdir -pkR9wPq2Lm", ""),
+            ("apt install mysql-server", ""),
+        ] {
+            let at = text.find("mysql").map_or(7, |at| at + 5);
+            let found = client_password(text.as_bytes(), at).map(|range| &text[range]);
+            assert_eq!(found.unwrap_or_default(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_one_by_one_are_read() {
+        assert_eq!(option_value(b"-u", b"svc:kR9wPq2Lm"), Some(4..13));
+        assert_eq!(option_value(b"-u", b"1000:1000"), None);
+        assert_eq!(option_value(b"-x", b"svc:kR9wPq2Lm"), None);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Runs of text in base64, hexadecimal or percent-encoding.
 
 use super::View;
-use crate::alphabet::{ANY64, Alphabet, HEX_ANY, byte, past_escape, slice};
-use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
+use crate::alphabet::{ANY64, Alphabet, BLANK, HEX_ANY, byte, follows, past_escape, slice};
+use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
 use memchr::memchr;
 use std::ops::Range;
 
 /// The shortest run that is looked at.
 pub(crate) const LEAST: usize = 20;
-/// The longest text that is decoded at once; a longer run is decoded up to there.
+/// The longest word that percent-encoding is undone in at once; what is longer goes on as the next one.
 const LONGEST: usize = 1 << 20;
 
 /// The runs of characters of base64 of at least [`LEAST`], in order. Most of a text is stepped over.
@@ -32,9 +32,63 @@ pub(crate) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
+/// The shortest line that a longer run is broken into.
+const LEAST_LINE: usize = 32;
+
+/// The lines of a run that is broken into lines of one length, as `base64` and `openssl` break them: the run itself and those
+/// that go on with it. The last may be shorter.
+pub(crate) fn lines(text: &[u8], run: &Range<usize>) -> Vec<Range<usize>> {
+    let mut lines = vec![run.clone()];
+    let mut end = run.end;
+    if run.len() < LEAST_LINE {
+        return lines;
+    }
+    while let Some(start) = next_line(text, end) {
+        let length = ANY64.run(text, start, run.len() + 1);
+        if length == 0 || length > run.len() {
+            break;
+        }
+        end = start + length;
+        // A word on the line after is none of it.
+        let body = slice(text, start, end);
+        if length < run.len() && run.len() % 4 == 0 && decode_whole(body).is_none_or(|bytes| text_of(bytes).is_none()) {
+            break;
+        }
+        lines.push(start..end);
+        if length < run.len() {
+            break;
+        }
+    }
+    lines
+}
+
+/// Where the line after the one that ends at a place begins, without what it is indented by; also in a text that is encoded once
+/// more, where its end is `\n`.
+fn next_line(text: &[u8], end: usize) -> Option<usize> {
+    let ends: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
+    let found = ends.into_iter().find(|line_end| follows(text, end, line_end))?;
+    let start = end + found.len();
+    Some(start + BLANK.run(text, start, 32))
+}
+
+/// What lines of one run decode to, when that is text.
+pub(crate) fn decoded_lines(text: &[u8], lines: &[Range<usize>]) -> Option<Vec<u8>> {
+    // A look at the first line spares the copy mostly.
+    let first = lines.first()?;
+    let body = slice(text, first.start, first.end);
+    if !HEX_ANY.covers(body) && !begins_as_text(&encoding_of(body)?, body) {
+        return None;
+    }
+    let whole: Vec<u8> = lines.iter().flat_map(|line| slice(text, line.start, line.end)).copied().collect();
+    decode_text(&whole)
+}
+
 /// What a run of base64 or hexadecimal decodes to, when that is text.
 pub(crate) fn decoded(text: &[u8], run: &Range<usize>) -> Option<Vec<u8>> {
-    let whole = slice(text, run.start, run.end.min(run.start + LONGEST));
+    decode_text(slice(text, run.start, run.end))
+}
+
+fn decode_text(whole: &[u8]) -> Option<Vec<u8>> {
     // `name=value`: the value may be encoded, the name is not.
     let padding = whole.iter().rev().take_while(|byte| **byte == b'=').count();
     let body = slice(whole, 0, whole.len() - padding);
@@ -43,44 +97,75 @@ pub(crate) fn decoded(text: &[u8], run: &Range<usize>) -> Option<Vec<u8>> {
     }
     if HEX_ANY.covers(body) {
         let even = slice(body, 0, body.len() & !1).to_ascii_lowercase();
-        return HEXLOWER_PERMISSIVE.decode(&even).ok().filter(|bytes| is_text(bytes));
+        return HEXLOWER_PERMISSIVE.decode(&even).ok().and_then(text_of);
     }
-    let standard = body.iter().any(|byte| matches!(byte, b'+' | b'/'));
-    let for_urls = body.iter().any(|byte| matches!(byte, b'-' | b'_'));
-    let encoding = match (standard, for_urls) {
-        (true, true) => return None,
-        (_, true) => BASE64URL_NOPAD,
-        _ => BASE64_NOPAD,
-    };
-    // A look at its beginning spares the rest mostly.
-    let first = encoding.decode(slice(body, 0, LEAST - LEAST % 4)).ok()?;
-    if !is_text(&first)
-        && !is_text(slice(
-            &first,
-            0,
-            first.len() - first.iter().rev().take(3).take_while(|byte| **byte >= 0x80).count(),
-        ))
-    {
+    let encoding = encoding_of(body)?;
+    if !begins_as_text(&encoding, body) {
         return None;
     }
-    let usable = if body.len() % 4 == 1 { body.len() - 1 } else { body.len() };
-    // The last bits of a run that was cut need not be zero.
-    let bytes = encoding
-        .decode(slice(body, 0, usable))
-        .or_else(|_| encoding.decode(slice(body, 0, usable - usable % 4)))
-        .ok()?;
-    is_text(&bytes).then_some(bytes)
+    text_of(decode_whole(body)?)
 }
 
-/// Bytes that a text is made of.
-fn is_text(bytes: &[u8]) -> bool {
-    let plain = bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r' | b'\t' | 0x1b) || *byte >= 0x20 && *byte != 0x7f);
-    plain
-        && match std::str::from_utf8(bytes) {
-            Ok(_) => true,
-            Err(error) => error.error_len().is_none(),
-        }
-        && bytes.iter().filter(|byte| **byte >= 0x80).count() * 3 <= bytes.len()
+/// What base64 without padding decodes to, as far as it goes.
+fn decode_whole(body: &[u8]) -> Option<Vec<u8>> {
+    let padding = body.iter().rev().take_while(|byte| **byte == b'=').count();
+    let body = slice(body, 0, body.len() - padding);
+    let encoding = encoding_of(body)?;
+    let usable = if body.len() % 4 == 1 { body.len() - 1 } else { body.len() };
+    // The last bits of a run that was cut need not be zero.
+    encoding.decode(slice(body, 0, usable)).or_else(|_| encoding.decode(slice(body, 0, usable - usable % 4))).ok()
+}
+
+/// Which alphabet of base64 a run is in.
+fn encoding_of(body: &[u8]) -> Option<Encoding> {
+    let standard = body.iter().any(|byte| matches!(byte, b'+' | b'/'));
+    let for_urls = body.iter().any(|byte| matches!(byte, b'-' | b'_'));
+    match (standard, for_urls) {
+        (true, true) => None,
+        (_, true) => Some(BASE64URL_NOPAD),
+        _ => Some(BASE64_NOPAD),
+    }
+}
+
+/// Whether a run's beginning decodes to what a text may begin with: that spares the rest mostly.
+fn begins_as_text(encoding: &Encoding, body: &[u8]) -> bool {
+    let first = encoding.decode(slice(body, 0, LEAST - LEAST % 4));
+    first.is_ok_and(|first| plain(&first) * 3 >= first.len() * 2 || is_wide(&first))
+}
+
+/// How many bytes are those of a text in any encoding that has ASCII in it.
+fn plain(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r' | b'\t' | 0x1b | 0x20..=0x7e)).count()
+}
+
+/// Bytes that are a text. It need not be one of UTF-8: what a command puts out may be Latin-1, have marks that move a cursor
+/// back, or be cut within a character; a secret in it is one all the same. A text of two bytes a letter comes out as UTF-8.
+fn text_of(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if is_wide(&bytes) {
+        let low = usize::from(bytes.first() == Some(&0));
+        let units: Vec<u16> = bytes
+            .chunks_exact(2)
+            .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
+            .map(if low == 0 { u16::from_le_bytes } else { u16::from_be_bytes })
+            .collect();
+        return Some(String::from_utf16_lossy(&units).into_bytes());
+    }
+    let is_control = |char: char| char.is_control() && !matches!(char, '\n' | '\r' | '\t' | '\u{1b}');
+    let utf8 = match std::str::from_utf8(&bytes) {
+        Ok(text) => !text.chars().any(is_control),
+        // Cut within a character.
+        Err(error) => error.error_len().is_none() && plain(&bytes) + 3 >= bytes.len(),
+    };
+    let plain = plain(&bytes);
+    let fits = if utf8 { plain * 3 >= bytes.len() * 2 } else { plain * 8 >= bytes.len() * 7 };
+    fits.then_some(bytes)
+}
+
+/// Whether every other byte is 0 mostly, as in UTF-16 of ASCII.
+fn is_wide(bytes: &[u8]) -> bool {
+    let zeros = |from: usize| bytes.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
+    let most = bytes.len() / 2 - bytes.len() / 8;
+    bytes.len() >= 8 && (zeros(1) >= most && zeros(0) == 0 || zeros(0) >= most && zeros(1) == 0)
 }
 
 const IN_URL: Alphabet = Alphabet::of(b"a-zA-Z0-9%._~!$&'()*+,;=:@/?#-");
@@ -144,6 +229,17 @@ mod tests {
 
     #[test]
     fn text_is_decoded_and_other_bytes_are_not() {
+        let latin = |bytes: &[u8]| data_encoding::BASE64.encode(bytes);
+        let bytes = |text: &str| decoded(text.as_bytes(), &(0..text.len()));
+        for text in [&b"caf\xe9\nTOKEN=hunter2!"[..], b"50%\x08\x08\x0860% of the work is done", b"cut within \xe2\x82"]
+        {
+            assert_eq!(bytes(&latin(text)).as_deref(), Some(text));
+        }
+        assert_eq!(bytes(&latin(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0\0\0\x01\0\x08\x06\0\0\0\x5c\r\xa8f")), None);
+        let wide = |unit: fn(u16) -> [u8; 2]| -> Vec<u8> { "DB_PASSWORD=hx".encode_utf16().flat_map(unit).collect() };
+        for text in [wide(u16::to_le_bytes), wide(u16::to_be_bytes)] {
+            assert_eq!(bytes(&latin(&text)).as_deref(), Some(&b"DB_PASSWORD=hx"[..]));
+        }
         let all =
             |text: &str| decoded(text.as_bytes(), &(0..text.len())).map(|bytes| String::from_utf8(bytes).unwrap());
         assert_eq!(all("REJfUEFTU1dPUkQ9aHVudGVyMiE="), Some("DB_PASSWORD=hunter2!".to_owned()));
@@ -152,6 +248,23 @@ mod tests {
         assert_eq!(all("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"), None);
         assert_eq!(all("/usr/local/lib/python3/site"), None);
         assert_eq!(all("kR9wPq2LmXv7TzBn4YcD8sHf"), None);
+    }
+
+    #[test]
+    fn lines_of_one_run_are_one() {
+        let secret = "the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a, and more words follow it here";
+        let whole = data_encoding::BASE64.encode(secret.as_bytes());
+        for (end, indent) in [("\n", ""), ("\r\n", ""), ("\n", "    "), ("\\n", ""), ("\\r\\n", "")] {
+            let parts: Vec<&str> = whole.as_bytes().chunks(40).map(|part| str::from_utf8(part).unwrap()).collect();
+            let text = format!("data: {} next", parts.join(&format!("{end}{indent}")));
+            let run = runs(text.as_bytes()).next().unwrap();
+            let lines = lines(text.as_bytes(), &run);
+            assert_eq!(lines.len(), 3, "{text}");
+            assert_eq!(decoded_lines(text.as_bytes(), &lines).unwrap(), secret.as_bytes(), "{text}");
+        }
+        let hashes = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\n".repeat(3);
+        let lines = lines(hashes.as_bytes(), &(0..40));
+        assert_eq!((lines.len(), decoded_lines(hashes.as_bytes(), &lines)), (3, None));
     }
 
     #[test]

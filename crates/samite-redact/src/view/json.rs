@@ -12,7 +12,8 @@ pub(crate) struct Leaf {
     pub(crate) range: Range<usize>,
     /// The key that it is the value of, or that the array is that it is in; between quotes, escaped as it stands.
     pub(crate) key: Range<usize>,
-    /// What an object with a name and a value calls its value: `{"name": "TOKEN", "value": "…"}`.
+    /// What an object with a name and a value calls its value, `{"name": "TOKEN", "value": "…"}`, and the first of a pair its
+    /// second: `["X-Api-Key", "…"]`.
     pub(crate) called: Range<usize>,
     /// Whether it is the value of a named field, or below one.
     pub(crate) inside: bool,
@@ -43,6 +44,8 @@ pub(crate) fn leaves_below(text: &[u8], names: &[String]) -> Option<Vec<Leaf>> {
 
 struct Frame {
     object: bool,
+    /// How many strings an array has had.
+    strings: usize,
     key: Range<usize>,
     called: Range<usize>,
     inside: bool,
@@ -97,7 +100,7 @@ impl Parser<'_> {
                     self.at += 1;
                     let key = stack.last().map_or(0..0, |frame| frame.key.clone());
                     let inside = self.is_inside(stack.last());
-                    stack.push(Frame { object: open == b'{', key, called: 0..0, inside });
+                    stack.push(Frame { object: open == b'{', strings: 0, key, called: 0..0, inside });
                     true
                 }
                 b't' => self.word(b"true")?,
@@ -175,11 +178,14 @@ impl Parser<'_> {
                 if frame.object && matches!(name, b"name" | b"Name" | b"key" | b"Key" | b"variable" | b"env") {
                     frame.called = range.clone();
                 } else if !frame.object {
-                    // The arguments of a command: `["--password", "…"]`.
-                    if slice(self.text, frame.called.start, frame.called.end).starts_with(b"-") {
+                    // The arguments of a command: `["--password", "…"]`. And pairs, as of headers.
+                    let before = slice(self.text, frame.called.start, frame.called.end);
+                    let pair = frame.strings == 1 && before.contains(&b'-') && !before.contains(&b' ');
+                    if before.starts_with(b"-") || pair {
                         called = frame.called.clone();
                     }
                     frame.called = range.clone();
+                    frame.strings += 1;
                 } else if frame.object && matches!(name, b"value" | b"Value" | b"val" | b"secret" | b"default") {
                     called = frame.called.clone();
                 }
@@ -275,6 +281,17 @@ mod tests {
         assert_eq!(
             strings(r#"[{"name":"TOKEN","value":"v"}, {"value":"w"}]"#),
             Some(vec![leaf("name", "TOKEN", ""), leaf("value", "v", "TOKEN"), leaf("value", "w", "")])
+        );
+        assert_eq!(
+            strings(r#"[["X-Api-Key","v","w"],["-u","x","y"]]"#),
+            Some(vec![
+                leaf("", "X-Api-Key", ""),
+                leaf("", "v", "X-Api-Key"),
+                leaf("", "w", ""),
+                leaf("", "-u", ""),
+                leaf("", "x", "-u"),
+                leaf("", "y", ""),
+            ])
         );
         assert_eq!(strings("{\"a\":\"\\\"\"}\n{\"b\":\"c\"}"), Some(vec![leaf("a", "\\\"", ""), leaf("b", "c", "")]));
         for text in [

@@ -31,6 +31,11 @@ fn piece() -> impl Strategy<Value = String> {
         Just("-----END PRIVATE KEY-----\n".to_owned()),
         Just("a@b.example +1 212-555-0123 4111 1111 1111 1111 ".to_owned()),
         Just("éß日本".to_owned()),
+        Just("n4Yc\nD8sK\n".to_owned()),
+        Just("\nn4Yc\n".to_owned()),
+        Just("{\n  \"args\": [\"--password\",\n".to_owned()),
+        Just("  \"kR9wPq2LmXv7TzBn4YcD8sHf\"\n]}\n".to_owned()),
+        Just("dGhlIHRva2VuIGlzIGdocF8xNkM3ZTQyRjI5\nMmM2OTEyRTc3MTBjODM4MzQ3QWUxNzhCNGEs\nIGFuZA==\n".to_owned()),
     ]
 }
 
@@ -44,7 +49,10 @@ fn everything() -> Redactor {
         patterns: vec![Pattern { name: "own".to_owned(), expression: "[a-c]x[0-9]".to_owned() }],
         ..Policy::default()
     };
-    let registered = [Registered { name: "mine".to_owned(), secret: b"n4YcD8s".to_vec() }];
+    let registered = [
+        Registered { name: "mine".to_owned(), secret: b"n4YcD8s".to_vec() },
+        Registered { name: "lines".to_owned(), secret: b"n4Yc\nD8sK".to_vec() },
+    ];
     Redactor::new(&policy, &registered, Arc::new(keyed)).unwrap()
 }
 
@@ -173,6 +181,88 @@ fn long_lines_are_cut_the_same_for_every_split() {
     }
 }
 
+/// What belongs together in a text of lines is one unit of it.
+#[test]
+fn lines_that_belong_together_are_looked_at_together() {
+    let registered = [Registered { name: "deploy".to_owned(), secret: b"first line of it\nand the second".to_vec() }];
+    let policy = Policy { pii: Mode::Off, ..Policy::default() };
+    let redactor = Redactor::new(&policy, &registered, Arc::new(keyed)).unwrap();
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let mut wrapped = String::new();
+    for before in 0..120 {
+        let body = format!("{}{token}{}", "word ".repeat(before), " word".repeat(30));
+        let whole = data_encoding::BASE64.encode(body.as_bytes());
+        let lines: Vec<&str> = whole.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        wrapped = format!("key:\n{}\nnext\n", lines.join("\n"));
+        let (out, found) = streamed(&redactor, &Units::Text, wrapped.as_bytes(), &[]);
+        assert_eq!(
+            (out.starts_with(b"key:\n[secret:github-token:"), out.ends_with(b"\nnext\n"), found),
+            (true, true, 1)
+        );
+    }
+    for (text, expected) in [
+        (wrapped.as_str(), 1),
+        ("first line of it\nand the second\n", 1),
+        ("first line of it\r\nand the second\r\n", 1),
+        ("first line of it\nand another\n", 0),
+        ("{\n  \"name\": \"DB_PASSWORD\",\n  \"value\": \"kR9wPq2LmXv7Tz\"\n}\n", 1),
+        ("{\n \"args\": [\n  \"--password\",\n  \"kR9wPq2LmXv7Tz\"\n ]\n}\nplain\n", 1),
+        ("{\n \"args\": [\n  \"curl\", \"-u\",\n  \"svc:kR9wPq2LmXv7Tz\"\n ]\n}\n", 1),
+        ("{\n  not JSON\n}\n-----BEGIN PRIVATE KEY-----\n", 0),
+    ] {
+        let whole = streamed(&redactor, &Units::Text, text.as_bytes(), &[]);
+        assert_eq!(whole.1, expected, "{text}: {}", String::from_utf8_lossy(&whole.0));
+        let single: Vec<usize> = (0..text.len()).collect();
+        assert_eq!(streamed(&redactor, &Units::Text, text.as_bytes(), &single), whole);
+    }
+    // A document that is longer than a unit.
+    let long = format!("[{}\"--password\", \"kR9wPq2LmXv7Tz\"]\n", "\"word\", ".repeat(150_000));
+    assert_eq!(streamed(&redactor, &Units::Text, long.as_bytes(), &[]).1, 1);
+}
+
+/// What is as short as a time is looked at, and what is decoded is looked at whatever its bytes are.
+#[test]
+fn what_was_once_passed_over_is_found() {
+    let registered = [
+        Registered { name: "words".to_owned(), secret: b"correct horse battery".to_vec() },
+        Registered { name: "id".to_owned(), secret: b"123e4567-e89b-12d3-a456-426614174000".to_vec() },
+    ];
+    let policy = Policy { pii: Mode::Off, ..Policy::default() };
+    let redactor = Redactor::new(&policy, &registered, Arc::new(keyed)).unwrap();
+    let encoded = |bytes: &[u8]| format!("{{\"base64\":\"{}\"}}", data_encoding::BASE64.encode(bytes));
+    let long = [vec![b'x'; 2 << 20], b" token=ghp_16C7e42F292c6912E7710c838347Ae178B4a".to_vec()].concat();
+    for text in [
+        "2026-02-12 AKIAQ3EGRKZ5JH7XWN4T".to_owned(),
+        "2026-02-12 password=Xk9!qPz7wLm2".to_owned(),
+        r#"{"text":"2026-01-01 correct horse battery"}"#.to_owned(),
+        r#"{"api_key":"123e4567-e89b-12d3-a456-426614174000"}"#.to_owned(),
+        encoded(b"caf\xe9\nGITHUB_TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a\n"),
+        encoded(b"10%\x08\x08\x0820% of the work\nGITHUB_TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a\n"),
+        encoded(b"cut within a character \xe2\x82 and ghp_16C7e42F292c6912E7710c838347Ae178B4a"),
+        encoded(
+            &"GITHUB_TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+                .encode_utf16()
+                .flat_map(u16::to_le_bytes)
+                .collect::<Vec<u8>>(),
+        ),
+        encoded(&long),
+        r#"["curl","-u","svc:kR9wPq2LmXv7Tz","https://x.example"]"#.to_owned(),
+        r#"[["X-Api-Key","kR9wPq2LmXv7TzBn4YcD8sHf"]]"#.to_owned(),
+    ] {
+        let shown: String = text.chars().take(80).collect();
+        assert_eq!(redactor.redact(text.as_bytes()).findings.len(), 1, "{shown}");
+    }
+    // Where decoding has come to its bound, what is left is looked at as it stands.
+    let mut nested = "x\\\"".to_owned();
+    for _ in 0..9 {
+        nested = serde_json::to_string(&[nested]).unwrap();
+    }
+    let decoys = vec![nested; 3000];
+    let text =
+        serde_json::json!({"a": decoys, "b": "the\ntoken=ghp_16C7e42F292c6912E7710c838347Ae178B4a\n"}).to_string();
+    assert_eq!(redactor.redact(text.as_bytes()).findings.len(), 1);
+}
+
 /// What is nested without end, or decodes to more and more, ends.
 #[test]
 fn hostile_inputs_end() {
@@ -198,6 +288,9 @@ fn hostile_inputs_end() {
         "1".repeat(300_000),
         "1 ".repeat(200_000),
         "\u{1b}[".repeat(100_000),
+        data_encoding::BASE64.encode(&b"n4YcD8s".repeat(60_000)),
+        format!("{}\n", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b".repeat(2)).repeat(20_000),
+        format!("{}\n", data_encoding::BASE64.encode(&[b'x'; 57])).repeat(20_000),
     ] {
         let _ = redactor.redact(text.as_bytes());
     }
