@@ -111,6 +111,14 @@ fn merge(last: &mut Found, next: Found) {
 }
 
 impl Found {
+    /// The same in a text that has so many bytes more before it.
+    pub(crate) fn moved(mut self, by: usize) -> Self {
+        for place in &mut self.places {
+            *place = place.start + by..place.end + by;
+        }
+        self
+    }
+
     const fn none() -> Self {
         Self { places: Vec::new(), parts: Vec::new(), mode: Mode::Off, rank: Rank::Person, depth: 0 }
     }

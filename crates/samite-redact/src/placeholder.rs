@@ -55,6 +55,11 @@ pub(crate) fn end_at(text: &[u8], at: usize) -> Option<usize> {
     fits.then_some(length + digits + 1)
 }
 
+/// Whether a text has a placeholder in it: it is not, or may not be, what was written once, and nothing is to be done with it.
+pub fn holds_placeholder(text: &[u8]) -> bool {
+    memchr::memchr_iter(b'[', text).any(|at| end_at(text, at).is_some())
+}
+
 /// The placeholders of a text, in order.
 pub(crate) fn all(text: &[u8]) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -88,6 +93,7 @@ mod tests {
         ] {
             assert_eq!(end_at(other.as_bytes(), 0), None, "{other}");
         }
+        assert!(holds_placeholder(b"x [pii:email:00112233:9]") && !holds_placeholder(b"x [pii] y"));
         assert_eq!(all(b"a [pii:email:00112233:9][pattern:x:aabbccdd:1] [x]"), [2..24, 24..46]);
     }
 }

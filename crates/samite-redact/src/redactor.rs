@@ -190,12 +190,8 @@ impl Redactor {
         }
         match json::unescape(text, range) {
             None => {
-                for mut one in self.walk(slice(text, range.start, range.end), name, depth + 1, budget) {
-                    for place in &mut one.places {
-                        *place = place.start + range.start..place.end + range.start;
-                    }
-                    found.push(one);
-                }
+                let inside = self.walk(slice(text, range.start, range.end), name, depth + 1, budget);
+                found.extend(inside.into_iter().map(|one| one.moved(range.start)));
             }
             Some(view) if budget.takes(view.text.len()) => {
                 for mut one in self.walk(&view.text, name, depth + 1, budget) {
@@ -207,12 +203,8 @@ impl Redactor {
             }
             // Where decoding has come to its bound, the text is looked at as it stands.
             Some(_) => {
-                for mut one in self.flat(slice(text, range.start, range.end), name, DEPTH, budget) {
-                    for place in &mut one.places {
-                        *place = place.start + range.start..place.end + range.start;
-                    }
-                    found.push(one);
-                }
+                let inside = self.flat(slice(text, range.start, range.end), name, DEPTH, budget);
+                found.extend(inside.into_iter().map(|one| one.moved(range.start)));
             }
         }
     }
@@ -228,7 +220,17 @@ impl Redactor {
                 one.places = one.places.iter().filter_map(|place| view.place(place)).collect();
             }
             found.retain(|one| !one.places.is_empty());
-            return found;
+            for inside in ansi::within(text) {
+                // Without the escape that ends it.
+                let end =
+                    inside.end - slice(text, inside.start, inside.end).ends_with(b"\x1b\\").then_some(2).unwrap_or(1);
+                found.extend(
+                    self.flat(slice(text, inside.start, end), b"", DEPTH - 1, budget)
+                        .into_iter()
+                        .map(|one| one.moved(inside.start)),
+                );
+            }
+            return settle(found);
         }
         let identity = is_identity(name);
         let unmoved = is_uuid(text) || is_time(text);
@@ -239,6 +241,10 @@ impl Redactor {
                 secret::scan(text, if identity { Depth::Forms } else { Depth::All }, &mut hits);
             }
             if !identity && secret::names_secret(name) && secret::secret_field(name, text) {
+                hits.push(Hit::secret(0..text.len(), "credential", Rank::Name));
+            }
+            // What a role of Vault is entered with looks like an id, and is called one.
+            if name == b"secret_id" && is_uuid(text) {
                 hits.push(Hit::secret(0..text.len(), "credential", Rank::Name));
             }
             if let Some(password) = secret::option_value(name, text) {
@@ -405,14 +411,26 @@ fn whole(inner: Vec<Found>, run: Range<usize>) -> Option<Found> {
     Some(Found { places: vec![run], parts, mode: mode?, rank, depth })
 }
 
-/// A finding without the placeholders that it touches; none when nothing of it is left.
+/// A finding without the placeholders that it holds; none when nothing of it is left. What only reaches into one was made up
+/// by it.
 fn beside(mut one: Found, placeholders: &[Range<usize>]) -> Option<Found> {
     let first = placeholders.partition_point(|place| place.end <= one.start());
-    let touched = placeholders.get(first..).unwrap_or_default().iter().take_while(|place| place.start < one.end());
-    // What reaches into a placeholder was made up by it.
-    if one.places.iter().any(|place| touched.clone().any(|other| other.start < place.end && place.start < other.end)) {
-        one.places.clear();
+    let end = one.end();
+    let touched = placeholders.get(first..).unwrap_or_default().iter().take_while(|place| place.start < end);
+    let mut left = Vec::new();
+    for place in one.places {
+        let mut at = place.start;
+        for other in touched.clone().filter(|other| other.start < place.end && place.start < other.end) {
+            if other.start < place.start || other.end > place.end {
+                return None;
+            }
+            left.push(at..other.start);
+            at = other.end;
+        }
+        left.push(at..place.end);
     }
+    left.retain(|place| !place.is_empty());
+    one.places = left;
     (!one.places.is_empty()).then_some(one)
 }
 

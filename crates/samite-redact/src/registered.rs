@@ -1,14 +1,15 @@
 //! Secrets that a caller registered: found exactly, in whatever encoding they stand.
 
-use crate::alphabet::{ANY64, past_escape, slice};
+use crate::alphabet::{ANY64, follows, past_escape, slice};
 use crate::finding::{Hit, Rank};
 use crate::policy::{Class, check_name};
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, BASE64URL_NOPAD, Encoding, HEXLOWER, HEXUPPER};
 use samite_model::{Error, Result};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The shortest secret that can be registered, in bytes: shorter ones stand in too many texts by chance.
 pub const SHORTEST: usize = 6;
@@ -32,7 +33,7 @@ impl fmt::Debug for Registered {
     }
 }
 
-/// How a needle is written.
+/// How a secret is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Written {
     /// Character by character: what is found is all there is.
@@ -41,14 +42,54 @@ enum Written {
     Grouped,
 }
 
-/// What finds registered secrets.
-#[derive(Debug)]
+/// How many of a secret's bytes are encoded for the needles.
+const HEAD: usize = 24;
+/// The longest needle.
+const NEEDLE: usize = 32;
+
+/// What finds registered secrets. Needles are how secrets may begin in each encoding; what begins so is compared with the
+/// whole. So making one takes little, however long the secrets are.
 pub(crate) struct Finder {
     automaton: AhoCorasick,
-    needles: Vec<(usize, bool)>,
-    secrets: Vec<Registered>,
-    /// The beginnings of secrets with lines, each up to the end of one of them.
-    beginnings: Vec<Vec<u8>>,
+    /// The secrets that each needle may be the beginning of.
+    needles: Vec<Vec<usize>>,
+    secrets: Vec<Secret>,
+}
+
+impl fmt::Debug for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finder").field("secrets", &self.secrets.len()).finish_non_exhaustive()
+    }
+}
+
+struct Secret {
+    registered: Registered,
+    /// It with either end of lines, and where its lines end; none of one line.
+    lines: Vec<(Vec<u8>, Vec<usize>)>,
+    /// All the ways in which it may be written, made when one of its needles is found.
+    written: OnceLock<Vec<(Vec<u8>, Written)>>,
+}
+
+impl Secret {
+    fn new(registered: &Registered) -> Self {
+        let secret = &registered.secret;
+        let mut lines = Vec::new();
+        if memchr::memchr(b'\n', secret).is_some() {
+            for whole in [secret.clone(), with_other_line_ends(secret)] {
+                let ends = memchr::memchr_iter(b'\n', &whole).map(|end| end + 1).filter(|end| *end < whole.len());
+                let ends = ends.collect();
+                lines.push((whole, ends));
+            }
+        }
+        Self { registered: registered.clone(), lines, written: OnceLock::new() }
+    }
+
+    /// The longest of its spellings that stands at a place.
+    fn at(&self, text: &[u8], start: usize) -> Option<(usize, Written)> {
+        let all = self.written.get_or_init(|| encodings(&self.registered.secret));
+        let here = all.iter().filter(|(spelling, _)| follows(text, start, spelling));
+        here.map(|(spelling, written)| (spelling.len(), *written)).max_by_key(|(length, _)| *length)
+    }
 }
 
 impl Finder {
@@ -63,56 +104,70 @@ impl Finder {
                 format!("{} secrets are registered; at most {MOST} can be", secrets.len()),
             ));
         }
-        let mut needles = Vec::new();
-        let mut texts = Vec::new();
+        let mut needles: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
         for (at, secret) in secrets.iter().enumerate() {
             check(secret)?;
-            for (text, written) in encodings(&secret.secret) {
-                texts.push(text);
-                needles.push((at, written == Written::Grouped));
+            for (mut needle, _) in encodings(head(&secret.secret)) {
+                needle.truncate(NEEDLE);
+                let of = needles.entry(needle).or_default();
+                if of.last() != Some(&at) {
+                    of.push(at);
+                }
             }
         }
-        let automaton =
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).map_err(|error| {
-                Error::invalid("too_many_secrets", "the registered secrets are too long together").because(error)
-            })?;
-        let mut beginnings = Vec::new();
-        for secret in secrets {
-            for whole in [secret.secret.clone(), with_other_line_ends(&secret.secret)] {
-                let ends = memchr::memchr_iter(b'\n', &whole).filter(|end| end + 1 < whole.len());
-                beginnings.extend(ends.map(|end| slice(&whole, 0, end + 1).to_vec()));
-            }
-        }
-        Ok(Some(Self { automaton, needles, secrets: secrets.to_vec(), beginnings }))
+        let automaton = AhoCorasick::builder().build(needles.keys()).map_err(|error| {
+            Error::invalid("too_many_secrets", "the registered secrets are too many together").because(error)
+        })?;
+        let secrets = secrets.iter().map(Secret::new).collect();
+        Ok(Some(Self { automaton, needles: needles.into_values().collect(), secrets }))
     }
 
     /// Whether lines end within a secret: the next may go on with it.
     pub(crate) fn is_open(&self, lines: &[u8]) -> bool {
-        self.beginnings.iter().any(|beginning| lines.ends_with(beginning))
+        let mut all = self.secrets.iter().flat_map(|secret| &secret.lines);
+        all.any(|(whole, ends)| ends.iter().any(|end| lines.ends_with(slice(whole, 0, *end))))
     }
 
     /// Adds the places of registered secrets, and answers with the secret's own bytes for each.
     pub(crate) fn find(&self, text: &[u8], found: &mut Vec<(Hit, Vec<u8>)>) {
-        // A run of base64 that goes as a whole is looked around once, however often it holds one.
-        let mut run = 0..0;
-        for place in self.automaton.find_iter(text) {
-            if place.end() <= run.end {
-                continue;
+        // The run that was looked around last, and for whom: that is done once, however often it holds one.
+        let mut run = (0..0, usize::MAX);
+        for place in self.automaton.find_overlapping_iter(text) {
+            for at in self.needles.get(place.pattern().as_usize()).into_iter().flatten() {
+                let is_within = run.0.start <= place.start() && place.end() <= run.0.end;
+                if is_within && run.1 == *at {
+                    continue;
+                }
+                let Some(secret) = self.secrets.get(*at) else { continue };
+                let Some((length, written)) = secret.at(text, place.start()) else { continue };
+                let end = place.start() + length;
+                let range = match written {
+                    Written::Whole => place.start()..end,
+                    Written::Grouped if is_within => run.0.clone(),
+                    Written::Grouped => {
+                        let start = past_escape(text, ANY64.run_back(text, place.start(), usize::MAX));
+                        start..end + ANY64.run(text, end, usize::MAX - 1)
+                    }
+                };
+                if written == Written::Grouped {
+                    run = (range.clone(), *at);
+                }
+                let registered = &secret.registered;
+                let kind = Cow::Owned(registered.name.clone());
+                let hit = Hit { range, class: Class::Secret, kind, rank: Rank::Registered };
+                found.push((hit, registered.secret.clone()));
             }
-            let Some((at, grouped)) = self.needles.get(place.pattern().as_usize()) else { continue };
-            let Some(secret) = self.secrets.get(*at) else { continue };
-            let range = if *grouped {
-                let start = past_escape(text, ANY64.run_back(text, place.start(), usize::MAX));
-                run = start.max(run.end)..place.end() + ANY64.run(text, place.end(), usize::MAX - 1);
-                run.clone()
-            } else {
-                place.start()..place.end()
-            };
-            let hit =
-                Hit { range, class: Class::Secret, kind: Cow::Owned(secret.name.clone()), rank: Rank::Registered };
-            found.push((hit, secret.secret.clone()));
         }
     }
+}
+
+/// The beginning of a secret, without half a character.
+fn head(secret: &[u8]) -> &[u8] {
+    let mut end = secret.len().min(HEAD);
+    while end > HEAD - 4 && end < secret.len() && secret.get(end).is_some_and(|next| next & 0xc0 == 0x80) {
+        end -= 1;
+    }
+    slice(secret, 0, end)
 }
 
 /// Refuses what cannot be registered.
@@ -380,6 +435,37 @@ mod tests {
             }
         }
         assert!(found(&finder, "p\"a/s s&é<x>2").is_empty());
+    }
+
+    #[test]
+    fn long_secrets_that_begin_alike_are_told_apart() {
+        let secret = |end: &str| format!("{}{end}", "the same beginning of both ".repeat(500)).into_bytes();
+        let registered = |name: &str, secret: Vec<u8>| Registered { name: name.to_owned(), secret };
+        let all = [registered("one", secret("1")), registered("two", secret("22"))];
+        let finder = Finder::new(&all).unwrap().unwrap();
+        for (text, expected) in [
+            (secret("1"), ["one".to_owned()]),
+            (secret("22"), ["two".to_owned()]),
+            ([secret("x"), secret("22")].concat(), ["two".to_owned()]),
+            (BASE64.encode(&secret("22")).into_bytes(), ["two".to_owned()]),
+            (json(&secret("1"), true), ["one".to_owned()]),
+        ] {
+            let mut found = Vec::new();
+            finder.find(&text, &mut found);
+            let names: Vec<_> = found.iter().map(|(hit, _)| hit.kind.to_string()).collect();
+            // The last bits of base64 are those of what follows: there both may be meant.
+            assert!(names.ends_with(&expected), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_within_another_hides_none_of_it() {
+        let registered = |name: &str, secret: &str| Registered { name: name.to_owned(), secret: secret.into() };
+        let all =
+            [registered("outer", "an outer one has within it some more words"), registered("inner", "has within")];
+        let finder = Finder::new(&all).unwrap().unwrap();
+        let text = "x an outer one has within it some more words y";
+        assert!(found(&finder, text).contains(&"an outer one has within it some more words".to_owned()));
     }
 
     #[test]

@@ -173,6 +173,7 @@ impl<'a> Stream<'a> {
             }
             _ if self.redactor.is_open(slice(&self.pending, self.begun, end)) => State::Registered,
             _ if matches!(body, [.., b':' | b'=' | b'|' | b'>'] | [.., b'|' | b'>', b'-' | b'+']) => State::Value,
+            _ if is_named(body) => State::Value,
             _ if encoded_end(body) > 0 => State::Encoded(encoded_end(body)),
             _ => State::Plain,
         }
@@ -265,6 +266,12 @@ impl Nesting {
     fn is_open(&self) -> bool {
         !self.over && !self.open.is_empty()
     }
+}
+
+/// Whether a line of YAML names what has its value on the next: `- name: TOKEN`.
+fn is_named(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"-").unwrap_or(line).trim_ascii_start();
+    line.starts_with(b"name:") || line.starts_with(b"key:")
 }
 
 fn is_event(line: &[u8]) -> bool {

@@ -39,10 +39,10 @@ pub(crate) struct Redact {
     /// With --jsonl: look only at the strings in fields of this name, at any depth (may be repeated)
     #[arg(long = "field", value_name = "NAME", requires = "jsonl")]
     fields: Vec<String>,
-    /// What happens with secrets: off, report or redact [default: redact]
+    /// What happens with secrets: off, report or redact [default: as the store's policy says, and redact without a store]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     secrets: Option<Mode>,
-    /// What happens with personal data (e-mail, phone, cards, accounts, ids of persons, IP addresses) [default: report]
+    /// What happens with personal data (e-mail, phone, cards, accounts, ids of persons, IP addresses) [default: as the store's policy says, and report without a store]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pii: Option<Mode>,
     /// Replace what a regular expression matches as well; NAME stands in the placeholder (may be repeated)

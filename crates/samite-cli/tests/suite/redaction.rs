@@ -120,3 +120,46 @@ fn registered_secrets_are_found_until_they_are_forgotten() {
     assert_eq!(place.run_with_input(&["secrets", "register", "x"], b"abc").status, 2);
     assert_eq!(place.run(&["secrets", "forget", "staple"]).status, 3);
 }
+
+/// What is not in the record is never made up from it: a command runs again as its caller gives it, or not at all.
+#[test]
+fn a_step_whose_command_held_a_secret_runs_again_as_it_was_given() {
+    let place = Place::new();
+    let id = place.run(&["session", "new"]).ok().trim().to_owned();
+    let script = format!("printf %s {TOKEN} > made.txt");
+    let call = ["step", "run", &id, "--key", "k1", "--effect", "idempotent", "--", "sh", "-c", &script];
+    let killed = place.command(&call).env("SAMITE_KILL_POINT", "step.after_begin").output().unwrap();
+    if killed.status.success() {
+        eprintln!("SKIPPED: the command is built without kill points");
+        return;
+    }
+    place.run(&call).ok();
+    assert_eq!(fs::read_to_string(place.path().join("made.txt")).unwrap(), TOKEN);
+    let read = place.run(&["read", &id]).ok();
+    assert!(!read.contains(TOKEN) && read.contains("[secret:github-token:"), "{read}");
+}
+
+/// What a command puts out is looked at whatever its bytes are, and where it is cut.
+#[test]
+fn outputs_that_are_no_utf8_or_long_hold_no_secret() {
+    let place = Place::new();
+    let id = place.run(&["session", "new"]).ok().trim().to_owned();
+    let long = format!(
+        "head -c 262000 /dev/zero | tr '\\0' x; printf '\\ntoken {TOKEN} and {TOKEN}\\n'; head -c 400000 /dev/zero | tr '\\0' '\\b'; printf '\\nlast {TOKEN}\\n'"
+    );
+    let latin = format!("printf 'caf\\351\\nGITHUB_TOKEN={TOKEN}\\n'");
+    for (key, script) in [("latin", &latin), ("long", &long)] {
+        place.run(&["step", "run", &id, "--key", key, "--", "sh", "-c", script]).ok();
+    }
+    let read = place.run(&["read", &id, "--json"]).ok();
+    let half = &TOKEN[..24];
+    for line in read.lines() {
+        let mut decoded = line.as_bytes().to_vec();
+        for word in line.split('"').filter(|word| word.len() >= 16) {
+            decoded.extend(data_encoding::BASE64.decode(word.as_bytes()).unwrap_or_default());
+        }
+        let text = String::from_utf8_lossy(&decoded);
+        assert!(!text.contains(half), "{}", text.chars().take(300).collect::<String>());
+    }
+    assert!(read.contains("[secret:github-token:"));
+}

@@ -23,6 +23,26 @@ pub(crate) fn name_around(text: &[u8], found: &Range<usize>) -> Range<usize> {
     start..end - trimmed.min(end - found.end)
 }
 
+/// The value on the line after a name that is one itself, as YAML writes pairs: `- name: TOKEN` and `  value: …`.
+pub(crate) fn value_below(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
+    let quotes = Alphabet::of(b"\"'");
+    let line = slice(text, name.start.saturating_sub(80), name.start);
+    let label = slice(line, 0, quotes.run_back(line, line.len(), 1)).trim_ascii_end();
+    if !label.ends_with(b"name:") && !label.ends_with(b"key:") {
+        return None;
+    }
+    let end = name.end + quotes.run(text, name.end, 1);
+    let end = end + usize::from(byte(text, end) == b'\r');
+    let next = end + 1 + BLANK.run(text, end + 1, 80);
+    if byte(text, end) != b'\n' || !follows_any_case(text, next, b"value:") {
+        return None;
+    }
+    let strength = classify(slice(text, name.start, name.end))?;
+    let (range, written) = value_at(text, next + 6, Written::Loose, name)?;
+    let is_new = !range.is_empty() && placeholder::end_at(text, range.start).is_none();
+    (is_new && is_secret(slice(text, range.start, range.end), strength, written)).then_some(range)
+}
+
 /// The value beside a name that speaks of secrets.
 pub(crate) struct Beside {
     pub(crate) range: Range<usize>,

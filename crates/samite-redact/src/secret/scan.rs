@@ -1,6 +1,6 @@
 //! The pass over a text, and what each place that it stops at is looked at for.
 
-use super::assign::{name_around, value_beside};
+use super::assign::{name_around, value_below, value_beside};
 use super::checksum::has_crc;
 use super::formats::FORMATS;
 use super::prefilter::{LEAST, Prefilter};
@@ -269,6 +269,12 @@ impl Scanner<'_> {
         let name = name_around(self.text, place);
         self.named = name.end;
         let next = byte(self.text, name.end);
+        if matches!(next, b'\n' | b'\r' | b'"' | b'\'')
+            && let Some(range) = value_below(self.text, &name)
+        {
+            self.add(Some(range), "credential", Rank::Name);
+            return;
+        }
         if ALPHA.has(next) || next == 0 || next == b'\n' || next >= 0x80 {
             return;
         }

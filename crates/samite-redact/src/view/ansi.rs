@@ -3,6 +3,7 @@
 use super::View;
 use crate::alphabet::byte;
 use memchr::memchr;
+use std::ops::Range;
 
 /// The text without its escape sequences; none when it has none.
 pub(crate) fn stripped(text: &[u8]) -> Option<View> {
@@ -15,6 +16,20 @@ pub(crate) fn stripped(text: &[u8]) -> Option<View> {
     }
     view.copy(text, at..text.len());
     Some(view)
+}
+
+/// What stands within escape sequences: titles of windows and addresses of links.
+pub(crate) fn within(text: &[u8]) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Some(next) = memchr(0x1b, text.get(at..).unwrap_or_default()) {
+        let start = at + next;
+        at = end(text, start).max(start + 1);
+        if byte(text, start + 1) == b']' && at > start + 3 {
+            all.push(start + 2..at);
+        }
+    }
+    all
 }
 
 /// Where the escape sequence at a place ends.
@@ -36,7 +51,9 @@ fn end(text: &[u8], at: usize) -> usize {
                 _ => at + 2,
             }
         }
-        b'(' | b')' => (at + 3).min(text.len()),
+        b'(' | b')' if matches!(byte(text, at + 2), b'B' | b'0' | b'A' | b'U' | b'K' | b'1' | b'2') => at + 3,
+        // Strings for the device, and what needs no more than a letter.
+        b'(' | b')' | b'P' | b'X' | b'^' | b'_' | b'\\' | b'7' | b'8' | b'=' | b'>' | b'c' | b'D' | b'M' => at + 2,
         _ => at + 1,
     }
 }
@@ -55,9 +72,13 @@ mod tests {
             ("\x1b(Bx", "x"),
             ("x\x1b", "x"),
             ("x\x1b[", "x"),
+            ("\x1bPx\x1b\\y\x1b(zz", "xyzz"),
         ] {
             assert_eq!(stripped(text.as_bytes()).unwrap().text, expected.as_bytes(), "{text:?}");
         }
+        let titled = b"\x1b]0;title\x07x\x1b]8;;http://a\x1b\\l\x1b]8;;\x1b\\";
+        let inside: Vec<&[u8]> = within(titled).into_iter().map(|range| &titled[range]).collect();
+        assert_eq!(inside, [&b"0;title\x07"[..], b"8;;http://a\x1b\\", b"8;;\x1b\\"]);
         assert_eq!(stripped(b"plain"), None);
         let view = stripped(b"gh\x1b[31mp_\x1b[0m").unwrap();
         assert_eq!(view.place(&(0..4)), Some(0..9));

@@ -48,6 +48,8 @@ struct Frame {
     strings: usize,
     key: Range<usize>,
     called: Range<usize>,
+    /// The leaf that is the value of an object that has not said its name yet.
+    value: Option<usize>,
     inside: bool,
 }
 
@@ -100,7 +102,7 @@ impl Parser<'_> {
                     self.at += 1;
                     let key = stack.last().map_or(0..0, |frame| frame.key.clone());
                     let inside = self.is_inside(stack.last());
-                    stack.push(Frame { object: open == b'{', strings: 0, key, called: 0..0, inside });
+                    stack.push(Frame { object: open == b'{', strings: 0, key, called: 0..0, value: None, inside });
                     true
                 }
                 b't' => self.word(b"true")?,
@@ -177,6 +179,9 @@ impl Parser<'_> {
                 let mut called = 0..0;
                 if frame.object && matches!(name, b"name" | b"Name" | b"key" | b"Key" | b"variable" | b"env") {
                     frame.called = range.clone();
+                    if let Some(leaf) = frame.value.and_then(|leaf| self.leaves.get_mut(leaf)) {
+                        leaf.called = range.clone();
+                    }
                 } else if !frame.object {
                     // The arguments of a command: `["--password", "…"]`. And pairs, as of headers.
                     let before = slice(self.text, frame.called.start, frame.called.end);
@@ -188,6 +193,7 @@ impl Parser<'_> {
                     frame.strings += 1;
                 } else if frame.object && matches!(name, b"value" | b"Value" | b"val" | b"secret" | b"default") {
                     called = frame.called.clone();
+                    frame.value = called.is_empty().then_some(self.leaves.len());
                 }
                 (frame.key.clone(), called)
             }
@@ -281,6 +287,10 @@ mod tests {
         assert_eq!(
             strings(r#"[{"name":"TOKEN","value":"v"}, {"value":"w"}]"#),
             Some(vec![leaf("name", "TOKEN", ""), leaf("value", "v", "TOKEN"), leaf("value", "w", "")])
+        );
+        assert_eq!(
+            strings(r#"{"value":"v","name":"TOKEN"}"#),
+            Some(vec![leaf("value", "v", "TOKEN"), leaf("name", "TOKEN", "")])
         );
         assert_eq!(
             strings(r#"[["X-Api-Key","v","w"],["-u","x","y"]]"#),

@@ -208,6 +208,8 @@ fn lines_that_belong_together_are_looked_at_together() {
         ("{\n  \"name\": \"DB_PASSWORD\",\n  \"value\": \"kR9wPq2LmXv7Tz\"\n}\n", 1),
         ("{\n \"args\": [\n  \"--password\",\n  \"kR9wPq2LmXv7Tz\"\n ]\n}\nplain\n", 1),
         ("{\n \"args\": [\n  \"curl\", \"-u\",\n  \"svc:kR9wPq2LmXv7Tz\"\n ]\n}\n", 1),
+        ("env:\n- name: DB_PASSWORD\n  value: kR9wPq2LmXv7Tz\n- name: LEVEL\n  value: kR9wPq2LmXv7Tz\n", 1),
+        ("- name: \"DB_PASSWORD\"\r\n  value: \"kR9wPq2LmXv7Tz\"\r\n", 1),
         ("{\n  not JSON\n}\n-----BEGIN PRIVATE KEY-----\n", 0),
     ] {
         let whole = streamed(&redactor, &Units::Text, text.as_bytes(), &[]);
@@ -247,6 +249,13 @@ fn what_was_once_passed_over_is_found() {
         ),
         encoded(&long),
         r#"["curl","-u","svc:kR9wPq2LmXv7Tz","https://x.example"]"#.to_owned(),
+        "\x1b]0;run ghp_16C7e42F292c6912E7710c838347Ae178B4a\x07$ ".to_owned(),
+        "\x1b]8;;https://x.example/?access_token=ghp_16C7e42F292c6912E7710c838347Ae178B4a\x1b\\link\x1b]8;;\x1b\\"
+            .to_owned(),
+        "postgres://u:kR9wPq[secret:a:00112233:4]2LmXv7@db.example/x".to_owned(),
+        "password=\"Zebra7[secret:a:00112233:4]-Lamp-9x\"".to_owned(),
+        r#"{"secret_id":"123e4567-e89b-12d3-a456-426614174001"}"#.to_owned(),
+        r#"{"value":"kR9wPq2LmXv7Tz","name":"DB_PASSWORD"}"#.to_owned(),
         r#"[["X-Api-Key","kR9wPq2LmXv7TzBn4YcD8sHf"]]"#.to_owned(),
     ] {
         let shown: String = text.chars().take(80).collect();

@@ -3,7 +3,7 @@
 use super::place::{BYTES, WORK};
 use crate::client::Client;
 use crate::payload::ArtifactRecord;
-use crate::run::argv_of;
+use crate::run::{argv_of, is_redacted};
 use samite_host::files;
 use samite_host::supervise::{Bounded, Overflow, run_bounded};
 use samite_model::tree::TreePath;
@@ -123,13 +123,20 @@ impl Client {
     /// user and may do whatever this user may: look at it first. Blocks its thread.
     ///
     /// # Errors
-    /// `invalid`: `no_command` when none was recorded, `no_output` when it was not a file of the workspace; `unavailable`
+    /// `invalid`: `no_command` when none was recorded, `command_redacted` when a secret was taken out of it, `no_output` when it was not a file of the workspace; `unavailable`
     /// when it cannot be started.
     pub fn run_again(&self, made: &Reproduction, time_limit: Duration) -> Result<Compared> {
         let (argv, program) = made.argv.as_deref().and_then(|argv| Some((argv, argv.first()?))).ok_or_else(|| {
             Error::invalid("no_command", "no command was recorded with the artifact")
                 .hint("publish it with --step KEY or with a command: `samite artifact put … -- COMMAND`")
         })?;
+        if is_redacted(argv) {
+            return Err(Error::invalid(
+                "command_redacted",
+                format!("the command of artifact {} held a secret, which is not kept", made.record.id.short()),
+            )
+            .hint("run it by hand, with the secret in place of its placeholder"));
+        }
         let output = made.output.as_deref().ok_or_else(|| no_output(&made.record.name))?;
         if output_below(&made.directory.join(WORK), &made.record.name)?.as_deref() != Some(output) {
             return Err(no_output(&made.record.name));

@@ -98,6 +98,11 @@ pub(crate) fn argv_value(argv: &[OsString]) -> Value {
         .collect()
 }
 
+/// Whether a command is not kept as it was given: a placeholder stands in it for what was redacted.
+pub(crate) fn is_redacted(argv: &[OsString]) -> bool {
+    argv.iter().any(|argument| samite_redact::holds_placeholder(argument.as_bytes()))
+}
+
 /// The command that a step's input names, when `step run` made it.
 pub(crate) fn argv_of(input: &Value) -> Option<(Vec<OsString>, PathBuf)> {
     let directory = input.get("directory")?.as_str()?.into();
@@ -535,7 +540,17 @@ impl Writer {
         signalled: &Signalled,
     ) -> Result<Again> {
         let step = &assessment.doubt.step;
-        let Some((argv, directory)) = argv_of(&step.started.input) else { return Ok(Again::NotKnown) };
+        let (argv, directory) = match argv_of(&step.started.input) {
+            Some((argv, _)) if is_redacted(&argv) => {
+                // The record does not say what was run. Whoever calls anew under its key has the same command; it was compared.
+                if !assessment.doubt.same_key {
+                    return Ok(Again::NotKnown);
+                }
+                (run.argv.clone(), run.directory.clone())
+            }
+            Some(known) => known,
+            None => return Ok(Again::NotKnown),
+        };
         let (supervised, life) = self.supervise(run, &step.started.idempotency_key, &argv, &directory, site)?;
         let process = Some(process_value(supervised.recorded(), &life)?);
         signalled.begin(run.on_start.as_ref());

@@ -38,11 +38,42 @@ pub struct Captured {
     pub bytes: u64,
 }
 
+/// How far from a cut a line may begin or end.
+const NEAR: usize = 64 << 10;
+/// What is left out before a cut of something that has no lines: more than most secrets have.
+const MARGIN: usize = 4 << 10;
+
+/// The beginning of an output as far as it has whole lines; where none ends near, all but what a secret could have.
+fn whole_lines(first: &[u8]) -> &[u8] {
+    let near = first.len().saturating_sub(NEAR);
+    let end = |is: fn(&u8) -> bool| first.get(near..)?.iter().rposition(is).map(|at| near + at + 1);
+    let end = end(|byte| *byte == b'\n').or_else(|| end(|byte| matches!(byte, b' ' | b'\t' | b'\r')));
+    first.get(..end.unwrap_or(first.len().saturating_sub(MARGIN))).unwrap_or_default()
+}
+
+/// The end of an output from a whole line on, and after a key in lines that began before.
+fn after_lines(last: &[u8]) -> &[u8] {
+    let near = last.get(..last.len().min(NEAR)).unwrap_or_default();
+    let begin = |is: fn(&u8) -> bool| near.iter().position(is).map(|at| at + 1);
+    let begin = begin(|byte| *byte == b'\n').or_else(|| begin(|byte| matches!(byte, b' ' | b'\t' | b'\r')));
+    let rest = last.get(begin.unwrap_or(last.len().min(MARGIN))..).unwrap_or_default();
+    let near = rest.get(..rest.len().min(NEAR)).unwrap_or_default();
+    let find = |what: &[u8]| near.windows(what.len()).position(|window| window == what);
+    match (find(b"-----END "), find(b"-----BEGIN ")) {
+        (Some(end), begin) if begin.is_none_or(|begin| end < begin) => {
+            let line = rest.get(end..).unwrap_or_default().iter().position(|byte| *byte == b'\n');
+            rest.get(line.map_or(rest.len(), |line| end + line + 1)..).unwrap_or_default()
+        }
+        _ => rest,
+    }
+}
+
 impl Captured {
     pub(super) fn new(output: &Output, entry: Option<u64>) -> Self {
         let (first, end) = match output.whole() {
             Some(whole) => (whole, None),
-            None => (output.first.clone(), Some(BASE64.encode(&output.last))),
+            // The middle is left out: a secret that is cut is known no more, and half of one stays one.
+            None => (whole_lines(&output.first).to_vec(), Some(BASE64.encode(after_lines(&output.last)))),
         };
         let (text, base64) = match String::from_utf8(first) {
             Ok(text) => (Some(text), None),
@@ -58,5 +89,22 @@ impl Captured {
             (None, Some(base64)) => BASE64.decode(base64.as_bytes()).unwrap_or_default(),
             (None, None) => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_is_between_lines() {
+        assert_eq!(whole_lines(b"one\ntoken=ghp_16C7e4"), b"one\n");
+        assert_eq!(whole_lines(b"one token=ghp_16C7e4"), b"one ");
+        assert_eq!(whole_lines(&[b'x'; 10_000]).len(), 10_000 - MARGIN);
+        assert_eq!(after_lines(b"2F292c69\ntwo\n"), b"two\n");
+        assert_eq!(after_lines(b"2F292c69 two"), b"two");
+        assert_eq!(after_lines(&[b'x'; 10_000]).len(), 10_000 - MARGIN);
+        let key = b"MIIEvQ\nSCBKcwgg\n-----END PRIVATE KEY-----\ntwo\n-----BEGIN PRIVATE KEY-----\nMII\n";
+        assert_eq!(after_lines(key), b"two\n-----BEGIN PRIVATE KEY-----\nMII\n");
     }
 }
