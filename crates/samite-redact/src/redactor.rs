@@ -222,8 +222,8 @@ impl Redactor {
             found.retain(|one| !one.places.is_empty());
             for inside in ansi::within(text) {
                 // Without the escape that ends it.
-                let end =
-                    inside.end - slice(text, inside.start, inside.end).ends_with(b"\x1b\\").then_some(2).unwrap_or(1);
+                let ending = if slice(text, inside.start, inside.end).ends_with(b"\x1b\\") { 2 } else { 1 };
+                let end = inside.end - ending;
                 found.extend(
                     self.flat(slice(text, inside.start, end), b"", DEPTH - 1, budget)
                         .into_iter()

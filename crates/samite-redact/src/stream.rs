@@ -1,7 +1,7 @@
 //! Redaction of what comes in pieces. Where the pieces end makes no difference: the text is cut into units by what it
 //! holds, and each unit is redacted alone.
 
-use crate::alphabet::{ANY64, STD64, slice};
+use crate::alphabet::{ANY64, Alphabet, STD64, slice};
 use crate::redactor::{Finding, Redactor};
 
 /// A unit of text that is longer is cut where it holds a line's end, a blank or a sign; a secret at that place moves it. So a
@@ -208,7 +208,7 @@ fn encoded_end(line: &[u8]) -> usize {
     let run = slice(line, STD64.run_back(line, line.len(), 1024), line.len());
     let has = |is: fn(&u8) -> bool| run.iter().any(is);
     let mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
-    if mixed && run.len() >= 32 && run.len() % 4 == 0 { run.len() } else { 0 }
+    if mixed && run.len() >= 32 && run.len().is_multiple_of(4) { run.len() } else { 0 }
 }
 
 /// How deep the arrays and objects of a document of JSON lie in one another, as far as it has come.
@@ -222,6 +222,9 @@ struct Nesting {
     /// Whether it has ended, or is none.
     over: bool,
 }
+
+/// What stands in numbers, in `true`, `false` and `null`, and between values.
+const BETWEEN: Alphabet = Alphabet::of(b" \t\r\n,:+.0-9Etruefalsn-");
 
 impl Nesting {
     fn of(unit: &[u8]) -> Self {
@@ -256,10 +259,7 @@ impl Nesting {
             b'"' => self.in_string = true,
             b'{' | b'[' if self.open.len() < 128 => self.open.push(byte + 2),
             b'}' | b']' => self.over = self.open.pop() != Some(byte) || self.open.is_empty(),
-            // What stands in numbers, in `true`, `false` and `null`, and between values.
-            b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | b'-' | b'+' | b'.' | b'0'..=b'9' | b'E' => {}
-            b't' | b'r' | b'u' | b'e' | b'f' | b'a' | b'l' | b's' | b'n' => {}
-            _ => self.over = true,
+            _ => self.over = !BETWEEN.has(byte),
         }
     }
 

@@ -51,7 +51,10 @@ pub(crate) fn lines(text: &[u8], run: &Range<usize>) -> Vec<Range<usize>> {
         end = start + length;
         // A word on the line after is none of it.
         let body = slice(text, start, end);
-        if length < run.len() && run.len() % 4 == 0 && decode_whole(body).is_none_or(|bytes| text_of(bytes).is_none()) {
+        if length < run.len()
+            && run.len().is_multiple_of(4)
+            && decode_whole(body).is_none_or(|bytes| text_of(bytes).is_none())
+        {
             break;
         }
         lines.push(start..end);

@@ -9,6 +9,9 @@ use std::ops::Range;
 /// The most pieces that are joined.
 const PIECES: usize = 1 << 16;
 
+/// The key that a piece stands under, and what else its event says of its place.
+type Place = (Vec<u8>, Vec<u8>);
+
 /// The joined texts of a stream's events, by the place in the event that they stand at. None unless at least two events
 /// have a piece.
 pub(crate) fn joined(text: &[u8]) -> Vec<View> {
@@ -17,7 +20,7 @@ pub(crate) fn joined(text: &[u8]) -> Vec<View> {
     }
     // By the key alone, and by what else the event says of its place: choices and blocks may come in turns, and what counts
     // events up is no place.
-    let mut pieces: BTreeMap<(Vec<u8>, Vec<u8>), Vec<Range<usize>>> = BTreeMap::new();
+    let mut pieces: BTreeMap<Place, Vec<Range<usize>>> = BTreeMap::new();
     let mut count = 0;
     let mut start = 0;
     for line in text.split_inclusive(|byte| *byte == b'\n') {

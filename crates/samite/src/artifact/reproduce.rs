@@ -133,7 +133,7 @@ impl Client {
         if is_redacted(argv) {
             return Err(Error::invalid(
                 "command_redacted",
-                format!("the command of artifact {} held a secret, which is not kept", made.record.id.short()),
+                format!("the command of artifact {} held a secret, which is not kept", made.record.artifact.short()),
             )
             .hint("run it by hand, with the secret in place of its placeholder"));
         }
