@@ -135,7 +135,7 @@ fn a_step_whose_command_held_a_secret_runs_again_as_it_was_given() {
     }
     place.run(&call).ok();
     assert_eq!(fs::read_to_string(place.path().join("made.txt")).unwrap(), TOKEN);
-    let read = place.run(&["read", &id]).ok();
+    let read = place.run(&["read", &id, "--json"]).ok();
     assert!(!read.contains(TOKEN) && read.contains("[secret:github-token:"), "{read}");
 }
 

@@ -23,6 +23,7 @@ use samite_host::supervise::{Capture, End, Exit, Finished, Output, SuperviseOpti
 use samite_model::recovery::Decision;
 use samite_model::step::{Effect, OutcomeKind, Probe, State};
 use samite_model::{BranchId, EntryKind, Error, ErrorKind, JournalId, Position, Result, SessionId};
+use samite_redact::Redactor;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
@@ -387,7 +388,8 @@ impl Writer {
             self.keep_output(handle, "stdout", &mut finished.stdout).await.unwrap_or_default(),
             self.keep_output(handle, "stderr", &mut finished.stderr).await.unwrap_or_default(),
         ];
-        let Some(completion) = completion(&finished, whole, run.retry || signal.is_some()) else {
+        let redactor = self.core().redactor()?;
+        let Some(completion) = completion(&finished, whole, run.retry || signal.is_some(), &redactor) else {
             return Err(Error::unavailable(
                 "supervisor_lost",
                 format!("the supervisor of step {:?} died, so how far its command came is not known", handle.key),
@@ -630,7 +632,12 @@ fn unrecorded(handle: &StepHandle, how: &str, error: Error) -> Error {
 }
 
 /// How a command's end counts. None when it is not known.
-fn completion(finished: &Finished, [stdout, stderr]: [Option<u64>; 2], retry: bool) -> Option<Completion> {
+fn completion(
+    finished: &Finished,
+    [stdout, stderr]: [Option<u64>; 2],
+    retry: bool,
+    redactor: &Redactor,
+) -> Option<Completion> {
     let (exit, duration) = match &finished.end {
         End::Ended { exit, duration, .. } => (*exit, *duration),
         End::NotStarted(why) => return Some(Completion::failed(json!({ "not_started": why }), true)),
@@ -643,8 +650,8 @@ fn completion(finished: &Finished, [stdout, stderr]: [Option<u64>; 2], retry: bo
     let output = CommandOutput {
         status,
         signal,
-        stdout: Captured::new(&finished.stdout, stdout),
-        stderr: Captured::new(&finished.stderr, stderr),
+        stdout: Captured::new(&finished.stdout, stdout, redactor),
+        stderr: Captured::new(&finished.stderr, stderr, redactor),
     };
     let kind = match exit {
         Exit::Code(0) => OutcomeKind::Completed,

@@ -2,6 +2,7 @@
 
 use data_encoding::BASE64;
 use samite_host::supervise::Output;
+use samite_redact::Redactor;
 use serde::{Deserialize, Serialize};
 
 /// What a supervised command put out, as an outcome's output.
@@ -69,15 +70,21 @@ fn after_lines(last: &[u8]) -> &[u8] {
 }
 
 impl Captured {
-    pub(super) fn new(output: &Output, entry: Option<u64>) -> Self {
+    /// What was put out, as an outcome has it. What becomes base64 is redacted before, whatever its bytes are: text is redacted
+    /// with the outcome.
+    pub(super) fn new(output: &Output, entry: Option<u64>, redactor: &Redactor) -> Self {
+        let encoded = |bytes: &[u8]| {
+            let redacted = redactor.redact(bytes).bytes;
+            BASE64.encode(redacted.as_deref().unwrap_or(bytes))
+        };
         let (first, end) = match output.whole() {
             Some(whole) => (whole, None),
             // The middle is left out: a secret that is cut is known no more, and half of one stays one.
-            None => (whole_lines(&output.first).to_vec(), Some(BASE64.encode(after_lines(&output.last)))),
+            None => (whole_lines(&output.first).to_vec(), Some(encoded(after_lines(&output.last)))),
         };
         let (text, base64) = match String::from_utf8(first) {
             Ok(text) => (Some(text), None),
-            Err(error) => (None, Some(BASE64.encode(error.as_bytes()))),
+            Err(error) => (None, Some(encoded(error.as_bytes()))),
         };
         Self { text, base64, end, entry, bytes: output.total }
     }
