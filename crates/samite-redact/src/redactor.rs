@@ -9,7 +9,7 @@ use crate::policy::{Class, Mode, Policy};
 use crate::registered::{self, Registered};
 use crate::secret::{self, Depth};
 use crate::shape::{is_time, is_uuid};
-use crate::view::{ansi, encoded, events, json};
+use crate::view::{ansi, encoded, events, json, msgpack};
 use samite_model::Result;
 use std::borrow::Cow;
 use std::fmt;
@@ -34,7 +34,8 @@ pub struct Finding {
     pub length: usize,
     /// Whether a placeholder took its place; it stays where the policy only reports.
     pub redacted: bool,
-    /// The bytes of the input that hold it. None for what showed only after another placeholder was written.
+    /// The bytes of the input that hold it. None for what showed only after another placeholder was written, and
+    /// in `MessagePack`.
     pub place: Option<Range<usize>>,
 }
 
@@ -101,7 +102,8 @@ impl Redactor {
         &self.policy
     }
 
-    /// Redacts a text: JSON in its string leaves, so that it stays the JSON that it was, anything else as it stands.
+    /// Redacts a text: JSON in its string leaves, so that it stays the JSON that it was, `MessagePack` likewise, anything else as
+    /// it stands.
     /// What comes out is not changed by redacting it again.
     pub fn redact(&self, text: &[u8]) -> Redacted {
         self.redact_field(b"", text)
@@ -109,6 +111,21 @@ impl Redactor {
 
     /// The same for the value of a field: a name such as `password` says what its value is.
     pub fn redact_field(&self, name: &[u8], text: &[u8]) -> Redacted {
+        let mut redacted = Redacted::default();
+        let mut replaced = false;
+        let whole = msgpack::rewritten(text, &mut |name, leaf| {
+            let inside = self.redact_text(name, leaf);
+            redacted.findings.extend(inside.findings.into_iter().map(|one| Finding { place: None, ..one }));
+            replaced |= inside.bytes.is_some();
+            inside.bytes
+        });
+        match whole {
+            Some(whole) => Redacted { bytes: replaced.then_some(whole), ..redacted },
+            None => self.redact_text(name, text),
+        }
+    }
+
+    fn redact_text(&self, name: &[u8], text: &[u8]) -> Redacted {
         self.rounds(text, |current| {
             let mut budget = Budget::of(current);
             self.walk(current, name, 0, &mut budget)
@@ -542,6 +559,19 @@ mod tests {
         let text = br#"{"timestamp":"2026-02-12T16:02:25Z","text":"it is 2026-02 now"}"#;
         let out = String::from_utf8(redactor.redact(text).bytes.unwrap()).unwrap();
         assert!(out.starts_with(r#"{"timestamp":"2026-02-12T16:02:25Z","text":"it is [secret:year:"#), "{out}");
+    }
+
+    #[test]
+    fn msgpack_stays_msgpack() {
+        let leaf = |text: &str| [vec![0xd9, u8::try_from(text.len()).unwrap()], text.as_bytes().to_vec()].concat();
+        let row = |token: &str| {
+            [vec![0x82], leaf(&"k".repeat(40)), leaf(&format!("use the token {token}")), vec![0xa1, b'n', 0xcd, 1, 200]]
+                .concat()
+        };
+        let redacted = redactor().redact(&row(TOKEN));
+        assert_eq!(redacted.bytes, Some(row(&placeholder_of("github-token", TOKEN))));
+        assert_eq!(redacted.findings.len(), 1);
+        assert_eq!(redactor().redact(&row("none")), Redacted::default());
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod ansi;
 pub(crate) mod encoded;
 pub(crate) mod events;
 pub(crate) mod json;
+pub(crate) mod msgpack;
 
 use std::ops::Range;
 
