@@ -89,7 +89,11 @@ fn value_after(text: &[u8], name: &Range<usize>) -> Option<(Range<usize>, Writte
         // `<password>value</password>`.
         (b'>', _) if byte(text, at + 1) != b'=' && !blank => return marked_up(text, at + 1),
         // `setenv("TOKEN", "value")`.
-        (b',', _) if quoted_name => return quoted_only(text, at + 1),
+        // Not `("password1", "password2")`, which are two names.
+        (b',', _) if quoted_name => {
+            return quoted_only(text, at + 1)
+                .filter(|(value, _)| classify(slice(text, value.start, value.end)).is_none());
+        }
         // `key="Password" value="..."`.
         _ if quoted_name && follows_any_case(text, at, b"value") => {
             let equals = at + 5 + BLANK.run(text, at + 5, 4);
@@ -301,6 +305,10 @@ mod tests {
             ("?access_token=q7w8e9#r1t2y3u4&limit=1", "access", "q7w8e9#r1t2y3u4"),
             ("if (password == \"aB3x!Qz9\") {", "password", "aB3x!Qz9"),
             ("password = getpass.getpass()", "password", ""),
+            ("x={radio:!0,password:!0,image:!0}", "password", ""),
+            ("fn open(secret: &OkmBlock) {", "secret", ""),
+            ("['HTTPPasswordMgr', 'HTTPPasswordMgrWithDefaultRealm']", "Password", ""),
+            ("(\"username\", \"password1\", \"password2\")", "password1", ""),
             ("api_key = os.environ[\"STRIPE_SECRET_KEY\"]", "api_key", ""),
             ("password reset for user42", "password", ""),
             ("token: String,", "token", ""),

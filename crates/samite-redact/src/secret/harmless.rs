@@ -385,7 +385,12 @@ pub(crate) fn is_code(value: &[u8]) -> bool {
     let name = value.first().is_some_and(|byte| ALPHA.has(*byte) || matches!(byte, b'_' | b'&' | b'*' | b'!' | b'@'))
         && value.iter().skip(1).all(|byte| WORD.has(*byte) && !DIGIT.has(*byte))
         && (Shape::of(value).is_wordy() || value.len() < 8);
-    chain || name
+    // What a type is named, borrowed: `&OkmBlock`. And what minified code says for true and false: `!0,image:!0`.
+    let borrowed = value.first() == Some(&b'&')
+        && value.get(1).is_some_and(u8::is_ascii_uppercase)
+        && value.iter().skip(1).all(|byte| ALPHA.has(*byte) || *byte == b'_');
+    let minified = value.starts_with(b"!0,") || value.starts_with(b"!1,") || matches!(value, b"!0" | b"!1");
+    chain || name || borrowed || minified
 }
 
 /// Whether a value is a number, a time or a version.
