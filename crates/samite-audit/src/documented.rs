@@ -2,8 +2,8 @@
 
 use crate::leaf::tests::{full, leaf};
 use crate::merkle::leaf_hash;
-use crate::note::tests::TestSigner;
 use crate::note::{KeyKind, Signature, VerifierKey};
+use crate::testing::TestSigner;
 use crate::{Frontier, TreeHead};
 use data_encoding::HEXLOWER;
 

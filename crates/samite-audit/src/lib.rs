@@ -14,6 +14,8 @@ pub mod log;
 pub mod merkle;
 pub mod note;
 pub mod proof;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod tile;
 pub mod tree_head;
 pub mod witness;

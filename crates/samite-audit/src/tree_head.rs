@@ -111,7 +111,7 @@ pub(crate) fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::note::tests::TestSigner;
+    use crate::testing::TestSigner;
 
     fn head() -> TreeHead {
         TreeHead { origin: "example.com/log".to_owned(), size: 7, root: Hash([5; 32]) }

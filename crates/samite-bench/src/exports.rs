@@ -3,11 +3,10 @@
 use crate::Bench;
 use crate::table::{Row, Table, Target};
 use crate::turns::{count, in_turns, seconds};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use samite_audit::export::{export, verify};
 use samite_audit::leaf::{Actor, Word};
 use samite_audit::merkle::leaf_hash;
-use samite_audit::note::KeyKind;
+use samite_audit::testing::TestSigner;
 use samite_audit::{Frontier, Leaf, Signer, TreeHead, VerifierKey};
 use samite_model::{Commitment, EntryId, Error, JournalId, Link, Pseudonym, Result};
 use std::path::Path;
@@ -16,22 +15,6 @@ const ENTRIES: u32 = 500_000;
 const ROUNDS: usize = 5;
 /// What verifying is to do, in entries a second on one core.
 const WANTED: f64 = 300_000.0;
-
-struct Key(Ed25519KeyPair);
-
-impl Signer for Key {
-    fn name(&self) -> &'static str {
-        "bench.example/audit"
-    }
-
-    fn public_key(&self) -> [u8; 32] {
-        self.0.public_key().as_ref().try_into().unwrap_or_default()
-    }
-
-    fn sign(&self, message: &[u8]) -> Result<[u8; 64]> {
-        self.0.sign(message).as_ref().try_into().map_err(|_| cannot("sign"))
-    }
-}
 
 /// An entry as a store writes them, of about 500 bytes.
 fn entry(index: u32) -> Result<Vec<u8>> {
@@ -62,8 +45,8 @@ fn entry(index: u32) -> Result<Vec<u8>> {
 pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let directory = bench.directory()?;
     let folder = directory.path().join("log");
-    let key = Key(Ed25519KeyPair::from_seed_unchecked(&[1; 32]).map_err(|_| cannot("make a key"))?);
-    let verifier = VerifierKey::of(&key, KeyKind::Ed25519)?;
+    let key = TestSigner::new("bench.example/audit", 1);
+    let verifier = key.verifier();
     let entries: Vec<Vec<u8>> = (0..ENTRIES).map(entry).collect::<Result<_>>()?;
     let mut frontier = Frontier::new();
     for entry in &entries {
@@ -96,8 +79,4 @@ fn verified(folder: &Path, key: &VerifierKey) -> Result<()> {
         return Ok(());
     }
     Err(Error::internal("bench", format!("the export does not verify: {:?}", found.findings.first())))
-}
-
-fn cannot(what: &str) -> Error {
-    Error::internal("bench", format!("cannot {what}"))
 }

@@ -39,6 +39,7 @@ mod turn;
 mod turns;
 pub mod verify;
 mod views;
+mod whole_directory;
 pub mod workspace;
 mod writer;
 

@@ -5,8 +5,10 @@ use crate::core::Core;
 use crate::embedded::Embedded;
 use crate::payload::is_event;
 use crate::views::row;
+use crate::whole_directory::WholeDirectory;
 use data_encoding::{BASE64, HEXLOWER};
 use samite_host::files::{self, AppendFile};
+use samite_host::kill_point;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Read, RowQuery, StoredEntry};
 use samite_model::erasure::Run;
 use samite_model::{BlockId, Error, Header, JournalId, Observer, Owner, Position, Principal, Pseudonym, Result};
@@ -17,6 +19,10 @@ use std::path::{Path, PathBuf};
 
 /// Entries are read in pages of so many.
 const PAGE: u64 = 256;
+
+/// What is written into the directory before `subject.json`.
+const OURS: [&str; 8] =
+    ["artifacts", "artifacts.jsonl", "audit-key", "journals", "proofs", "receipts.jsonl", "trees", "trees.jsonl"];
 
 /// How to export.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +54,8 @@ pub struct SubjectExport {
     pub artifacts: u64,
     /// How many bytes were written in all.
     pub bytes: u64,
+    /// How many receipts of the audit log were written.
+    pub receipts: u64,
     /// How far each journal with entries of the person had come.
     pub heads: Vec<(JournalId, u64)>,
 }
@@ -61,13 +69,14 @@ struct Export<'a> {
 }
 
 impl Embedded {
-    /// Writes all data of a user into a directory: `subject.json`, `journals/ID.jsonl` with a line for each entry (its header's
+    /// Writes all data of a user into a directory: `subject.json`, which is there once all else is, `journals/ID.jsonl` with a line for each entry (its header's
     /// fields, salt and payload), `receipts.jsonl` with a line for each journal (its head, and the stored header of each entry is
-    /// in its line), `trees/…` and `artifacts/…`. Nothing is changed. When this returns, the lines are durable; files are as
+    /// in its line), `trees/…`, `artifacts/…`, and receipts of the audit log with its verifier key. Each journal is anchored; nothing
+    /// else is changed. When this returns, the lines are durable; files are as
     /// durable as the operating system makes them.
     ///
     /// # Errors
-    /// `not_found` (`no_subject`) when there is nothing of the user; `conflict` (`not_empty`) when the directory holds something;
+    /// `not_found` (`no_subject`) when there is nothing of the user; `conflict` (`not_empty`) when the directory holds something other than what an export left behind that was cut off;
     /// `corrupt` naming what cannot be read.
     pub async fn export_subject(&self, options: &SubjectExportOptions) -> Result<SubjectExport> {
         let core = &self.store().core;
@@ -78,11 +87,9 @@ impl Embedded {
                 .hint("names are compared letter by letter; `samite erase list` shows what was erased already"));
         }
         outside(self.directory(), &options.to)?;
-        if files::exists(&options.to)? && !files::list(&options.to)?.is_empty() {
-            return Err(Error::conflict("not_empty", format!("{} holds something already", options.to.display()))
-                .hint("give a directory that is empty or does not exist"));
-        }
-        files::create_private_dir(&options.to)?;
+        let directory = WholeDirectory::begin(&options.to, "subject.json", &OURS)?;
+        let audit = self.client().await?.audit();
+        audit.anchor(&options.observer).await?;
         let done = SubjectExport { subject: subject.to_string(), ..SubjectExport::default() };
         let mut export = Export { core, subject, options, done };
         export.journals().await?;
@@ -96,7 +103,12 @@ impl Embedded {
             parents: Vec::new(),
         };
         export.artifacts(&self.store().reader(principal)?).await?;
-        export.describe()?;
+        kill_point("subject.written");
+        export.done.receipts = audit.receipts(&export.done.heads, &options.to.join("proofs")).await?;
+        let key = audit.logs().await?.pop().map(|log| format!("{}\n", log.key)).unwrap_or_default();
+        files::write_atomic(&options.to.join("audit-key"), key.as_bytes(), files::PRIVATE_FILE)?;
+        export.describe(&directory.part())?;
+        directory.end()?;
         for file in files::files_below(&options.to)?.files {
             export.done.bytes += files::size(&file)?;
         }
@@ -263,13 +275,13 @@ impl Export<'_> {
         }
     }
 
-    fn describe(&self) -> Result<()> {
+    fn describe(&self, to: &Path) -> Result<()> {
         let about = json!({
             "user": self.options.user, "subject": self.done.subject, "exported_at": self.core.now(),
             "journals": self.done.journals, "entries": self.done.entries, "erased": self.done.erased,
             "trees": self.done.trees, "artifacts": self.done.artifacts,
         });
-        files::write_atomic(&self.place(&["subject.json"]), format!("{about:#}\n").as_bytes(), files::PRIVATE_FILE)
+        files::write_atomic(to, format!("{about:#}\n").as_bytes(), files::PRIVATE_FILE)
     }
 }
 

@@ -21,6 +21,18 @@ impl Client {
     pub(crate) fn by(&self) -> By {
         By { actor: self.actor, named: self.named }
     }
+
+    /// Records in the tenant's name what was decided by looking at its registers of some version; false where they have moved
+    /// since.
+    pub(crate) async fn decide_as_tenant(&self, draft: Draft, version: u64) -> Result<bool> {
+        let control = self.core.tenant_control();
+        let exists = self.core.0.ledger.journal(control).await?.is_some();
+        let guards = if exists { vec![Guard::Registers { journal: control, version }] } else { Vec::new() };
+        match self.core.append_as_tenant(self.by(), vec![draft], guards).await {
+            Err(error) if error.code() == "registers_moved" => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
 }
 
 impl Core {

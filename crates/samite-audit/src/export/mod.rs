@@ -13,7 +13,7 @@ pub use verify::{Finding, MOST_FINDINGS, Verification, continues, verify, verify
 
 use crate::note::{Note, VerifierKey};
 use crate::tile::{Edge, TileKind, TileStream};
-use crate::tree_head::TreeHead;
+use crate::tree_head::{OpenedTreeHead, TreeHead};
 use samite_host::files::{self, PRIVATE_FILE};
 use samite_host::kill_point;
 use samite_model::{Error, Result};
@@ -91,22 +91,37 @@ where
     Ok(exported)
 }
 
+/// Refuses a folder that no export or archive of a log goes into: what is in it is neither this log's nor what was cut off.
+///
+/// # Errors
+/// `conflict` (`not_empty`) for other files, (`other_export`) for another log; what reading answers.
+pub fn check(folder: &Path, log: &VerifierKey) -> Result<()> {
+    there(folder, log).map(|_| ())
+}
+
+/// The tree head that a folder has of a log, if it has one; without one it has nothing else either.
+fn there(folder: &Path, log: &VerifierKey) -> Result<Option<OpenedTreeHead>> {
+    let names = if files::exists(folder)? { files::list(folder)? } else { Vec::new() };
+    let Some(head) = read_head(folder)? else {
+        for name in names {
+            if name != OsStr::new("tile") && !files::is_temporary(&name) {
+                let what = format!("{} has {} in it, and no log", folder.display(), name.display());
+                return Err(Error::conflict("not_empty", what).hint("name a new directory"));
+            }
+        }
+        return Ok(None);
+    };
+    let opened = TreeHead::open(&head, log, &[]).map_err(|error| {
+        let what = format!("{} has a log that the key of {} did not sign", folder.display(), log.name());
+        Error::conflict("other_export", what).hint("name a new directory").because(error)
+    })?;
+    Ok(Some(opened))
+}
+
 /// The edge of what the folder has, once it is sure that the log continues it. Signatures that the folder's tree head has beside
 /// the log's are kept when it is the same.
 fn begin(folder: &Path, head: &TreeHead, log: &VerifierKey, signed: &mut Note) -> Result<Edge> {
-    let Some(before) = read_head(folder)? else {
-        for name in files::list(folder)? {
-            if name != OsStr::new("tile") && !files::is_temporary(&name) {
-                let what = format!("{} has {} in it, and no log", folder.display(), name.display());
-                return Err(Error::conflict("not_empty", what).hint("export into a new directory"));
-            }
-        }
-        return Ok(Edge::default());
-    };
-    let before = TreeHead::open(&before, log, &[]).map_err(|error| {
-        let what = format!("{} has a log that the key of {} did not sign", folder.display(), head.origin);
-        Error::conflict("other_export", what).hint("export into a new directory").because(error)
-    })?;
+    let Some(before) = there(folder, log)? else { return Ok(Edge::default()) };
     let (old, known) = (before.head, before.note);
     if old.size > head.size {
         let what = format!(

@@ -39,7 +39,8 @@ pub struct Pruned {
 /// returns, they are durable there.
 ///
 /// # Errors
-/// `invalid` (`bad_leaf_range`) when the log has no such entries; `conflict` (`other_export`) when the archive has another log;
+/// `invalid` (`bad_leaf_range`) when the log has no such entries, (`archive_in_log`) when one folder is in the other; `conflict`
+/// (`other_export`, `not_empty`) when the archive has another log or other files;
 /// `corrupt` (`archive_damaged`) when what was copied does not verify; as [`TreeHead::open`]; what reading and writing answers.
 /// Then the archive's tree head is as it was, unless all was copied.
 pub fn archive(folder: &Path, archive: &Path, log: &VerifierKey, entries: Range<u64>) -> Result<Archived> {
@@ -54,14 +55,16 @@ pub fn archive(folder: &Path, archive: &Path, log: &VerifierKey, entries: Range<
         );
         return Err(Error::invalid("bad_leaf_range", what).hint("name entries that the log has"));
     }
-    host::create_private_dir(archive)?;
-    if read_head(archive)?.is_some() {
-        let there = open(archive, log).map_err(|error| {
-            let what = format!("{} has a log that the key of {} did not sign", archive.display(), log.name());
-            Error::conflict("other_export", what).hint("archive into a new directory").because(error)
-        })?;
+    let places = (host::canonical_to_be(folder)?, host::canonical_to_be(archive)?);
+    if places.0.starts_with(&places.1) || places.1.starts_with(&places.0) {
+        let what = format!("{} and {} are in each other", folder.display(), archive.display());
+        return Err(Error::invalid("archive_in_log", what)
+            .hint("name another directory: what is pruned from the one must stay in the other"));
+    }
+    if let Some(there) = super::there(archive, log)? {
         super::continues(folder, &opened.head, &there.head)?;
     }
+    host::create_private_dir(archive)?;
     let (from, to) = (FolderTiles::new(folder), FolderTiles::new(archive));
     let mut archived = Archived::default();
     for path in files(size) {

@@ -1,42 +1,12 @@
 use super::*;
+use crate::testing::TestSigner;
 use proptest::prelude::*;
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
 /// The verifier key that the specification of signed notes names.
 const FOO: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
 /// Its note: the text is a line, and the signature was made elsewhere.
 const QUASIMODO: &str = "Ognuno sta solo sul cuor della terra\ntrafitto da un raggio di sole:\n\ned \u{e8} subito sera.\n\n\
     \u{2014} quasimodo.example/salvatore NnugSzTjtVAewIS+Z/iJhUPeFDkO/5QQ2i5ddnGITLlC+EhfLW9oJKONrMouFSQU0xMcXxj99ihAQwaqP3ZekRwNtIc=\n";
-
-/// A key for tests, from one byte.
-pub(crate) struct TestSigner {
-    name: String,
-    key: Ed25519KeyPair,
-}
-
-impl TestSigner {
-    pub(crate) fn new(name: &str, seed: u8) -> Self {
-        Self { name: name.to_owned(), key: Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap() }
-    }
-
-    pub(crate) fn verifier(&self) -> VerifierKey {
-        VerifierKey::of(self, KeyKind::Ed25519).unwrap()
-    }
-}
-
-impl Signer for TestSigner {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn public_key(&self) -> [u8; 32] {
-        self.key.public_key().as_ref().try_into().unwrap()
-    }
-
-    fn sign(&self, message: &[u8]) -> Result<[u8; 64]> {
-        Ok(self.key.sign(message).as_ref().try_into().unwrap())
-    }
-}
 
 const TEXT: &str = "a text\n\nof two parts\n";
 

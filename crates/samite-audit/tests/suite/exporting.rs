@@ -1,8 +1,9 @@
 //! What an export writes, and what it refuses.
 
-use crate::log::{Key, ORIGIN, entries, entry, export_to, key, signed};
+use crate::log::{ORIGIN, entries, entry, export_to, key, signed};
 use samite_audit::export::{HEAD_FILE, export, read_head, verify};
 use samite_audit::note::{KeyKind, Signature};
+use samite_audit::testing::TestSigner;
 use samite_audit::tile::{changed, files};
 use samite_audit::{Note, TreeHead, VerifierKey};
 use samite_model::Error;
@@ -126,7 +127,7 @@ fn a_folder_with_something_else_in_it_is_refused() {
     assert_eq!(export_to(&folder.join("file"), 3).unwrap_err().code(), "wrong_file_type");
     fs::remove_file(folder.join("file")).unwrap();
     // Another log's, and what is no tree head at all.
-    let other = Key::new("example.com/other", 2);
+    let other = TestSigner::new("example.com/other", 2);
     export_to(folder, 3).unwrap();
     let theirs = TreeHead { origin: "example.com/other".to_owned(), ..TreeHead::parse(signed(3).text()).unwrap() };
     let theirs = theirs.sign(&other).unwrap();
@@ -179,7 +180,7 @@ fn what_was_changed_in_the_folder_is_not_built_upon() {
 fn signatures_of_witnesses_stay_while_the_tree_head_does() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let witness = Key::new("witness.example/w", 3);
+    let witness = TestSigner::new("witness.example/w", 3);
     let mut cosigned = signed(5);
     cosigned.add(Signature::cosign(signed(5).text(), 7, &witness).unwrap());
     export(folder, &cosigned, &key().verifier(), entries, &mut |_| {}).unwrap();

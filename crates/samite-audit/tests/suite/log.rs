@@ -1,11 +1,10 @@
 //! A log for tests: its key, its entries, and exports of it.
 
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use samite_audit::export::{Exported, export};
 use samite_audit::leaf::{Actor, Word};
 use samite_audit::merkle::leaf_hash;
-use samite_audit::note::KeyKind;
-use samite_audit::{Frontier, Hash, Leaf, Note, Signer, TreeHead, VerifierKey};
+use samite_audit::testing::TestSigner;
+use samite_audit::{Frontier, Hash, Leaf, Note, TreeHead};
 use samite_model::{Commitment, EntryId, JournalId, Link, Pseudonym, Result};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
@@ -14,37 +13,8 @@ pub(crate) const ORIGIN: &str = "example.com/audit/test";
 /// As many as make three levels of tiles.
 pub(crate) const LARGE: u64 = 70_000;
 
-pub(crate) struct Key {
-    name: String,
-    key: Ed25519KeyPair,
-}
-
-impl Key {
-    pub(crate) fn new(name: &str, seed: u8) -> Self {
-        Self { name: name.to_owned(), key: Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap() }
-    }
-
-    pub(crate) fn verifier(&self) -> VerifierKey {
-        VerifierKey::of(self, KeyKind::Ed25519).unwrap()
-    }
-}
-
-impl Signer for Key {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn public_key(&self) -> [u8; 32] {
-        self.key.public_key().as_ref().try_into().unwrap()
-    }
-
-    fn sign(&self, message: &[u8]) -> Result<[u8; 64]> {
-        Ok(self.key.sign(message).as_ref().try_into().unwrap())
-    }
-}
-
-pub(crate) fn key() -> Key {
-    Key::new(ORIGIN, 1)
+pub(crate) fn key() -> TestSigner {
+    TestSigner::new(ORIGIN, 1)
 }
 
 /// The entry at an index, as a leaf.

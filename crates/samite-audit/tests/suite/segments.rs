@@ -1,8 +1,9 @@
 //! The beginning of a log in a colder place, and the log without it.
 
-use crate::log::{Key, entry, export_to, key, signed};
+use crate::log::{entry, export_to, key, signed};
 use samite_audit::export::{Verification, archive, older_than, prune, verify, verify_segment};
 use samite_audit::merkle::{leaf_hash, prove_consistency, prove_inclusion, verify_inclusion};
+use samite_audit::testing::TestSigner;
 use samite_audit::tile::{Edge, TileReader};
 use samite_audit::{Frontier, TreeHead, export};
 use std::fs;
@@ -113,7 +114,7 @@ fn what_is_put_in_the_place_of_a_pruned_beginning_is_not_taken_for_the_logs() {
     export_to(&folder, 70_000).unwrap();
     prune(&folder, &key().verifier(), 66_500).unwrap();
     // Entries and tiles of another log, which agree with one another: a whole beginning, with its nodes and without.
-    let stranger = Key::new("example.com/stranger", 5);
+    let stranger = TestSigner::new("example.com/stranger", 5);
     let mut frontier = Frontier::new();
     (0..65_536).for_each(|index| frontier.push(leaf_hash(&entry(index + 1))));
     let head = TreeHead::of("example.com/stranger", &frontier).unwrap().sign(&stranger).unwrap();
@@ -137,7 +138,7 @@ fn ranges_and_archives_that_do_not_fit_are_refused() {
     assert_eq!(code(0..301), "bad_leaf_range");
     assert_eq!(code(5..5), "bad_leaf_range");
     assert_eq!(prune(&folder, &key().verifier(), 301).unwrap_err().code(), "bad_leaf_range");
-    let stranger = Key::new("example.com/stranger", 5);
+    let stranger = TestSigner::new("example.com/stranger", 5);
     assert_eq!(prune(&folder, &stranger.verifier(), 1).unwrap_err().code(), "not_signed");
     // An archive that is ahead of the log, as after a restored backup.
     export_to(&cold, 400).unwrap();

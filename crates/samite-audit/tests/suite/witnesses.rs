@@ -1,9 +1,10 @@
 //! Witnesses: a made-up one with each answer, and `aics-witness`.
 
-use crate::log::{Key, ORIGIN, entry, hashes, key, signed};
+use crate::log::{ORIGIN, entry, hashes, key, signed};
 use crate::others;
 use samite_audit::merkle::{leaf_hash, prove_consistency};
 use samite_audit::note::{Cosigner, KeyKind, Signature};
+use samite_audit::testing::TestSigner;
 use samite_audit::witness::{Submission, submit};
 use samite_audit::{Frontier, Hash, Note, TreeHead, VerifierKey};
 use samite_model::Result;
@@ -54,8 +55,8 @@ fn server(answers: Vec<(u16, String)>) -> (String, JoinHandle<Vec<String>>) {
     (url, served)
 }
 
-fn witness() -> (Key, VerifierKey) {
-    let witness = Key::new("witness.example/w", 3);
+fn witness() -> (TestSigner, VerifierKey) {
+    let witness = TestSigner::new("witness.example/w", 3);
     let key = VerifierKey::of(&witness, KeyKind::Cosignature).unwrap();
     (witness, key)
 }
@@ -64,7 +65,7 @@ fn witness() -> (Key, VerifierKey) {
 fn a_witness_that_saw_another_size_is_given_the_proof_from_there() {
     let (signer, witness_key) = witness();
     let cosignature = Signature::cosign(signed(7).text(), 99, &signer).unwrap().line();
-    let other = Signature::cosign(signed(7).text(), 98, &Key::new("other.example", 4)).unwrap().line();
+    let other = Signature::cosign(signed(7).text(), 98, &TestSigner::new("other.example", 4)).unwrap().line();
     let (url, served) = server(vec![(409, "4\n".to_owned()), (200, other + &cosignature)]);
     let (note, cosigner) = send(&url, &witness_key, 0, 7).unwrap();
     assert_eq!((&cosigner.key, cosigner.seconds), (&witness_key, 99));
@@ -81,7 +82,7 @@ fn a_witness_that_saw_another_size_is_given_the_proof_from_there() {
 fn what_a_witness_refuses_is_told() {
     let (signer, witness_key) = witness();
     let stale = Signature::cosign(signed(6).text(), 99, &signer).unwrap().line();
-    let other = Signature::cosign(signed(7).text(), 98, &Key::new("other.example", 4)).unwrap().line();
+    let other = Signature::cosign(signed(7).text(), 98, &TestSigner::new("other.example", 4)).unwrap().line();
     for (answers, kind, code) in [
         (vec![(409, "8\n")], "conflict", "witness_ahead"),
         (vec![(409, "5\n")], "conflict", "witness_differs"),
@@ -184,10 +185,10 @@ fn aics_witness_cosigns_what_continues_and_nothing_else() {
     assert_eq!(fork(70_000), "witness_differs");
     assert_eq!(fork(70_001), "witness_proof");
     // A log that it does not know, and one that another key signs.
-    let stranger = Key::new("example.com/stranger", 9);
+    let stranger = TestSigner::new("example.com/stranger", 9);
     let submission = Submission { url: &witness.url, key: &witness.key, seen: 0, time_limit: Duration::from_secs(30) };
     let head = TreeHead::of("example.com/stranger", &Frontier::new()).unwrap().sign(&stranger).unwrap();
     assert_eq!(submit(&submission, &head, &mut |_| Ok(Vec::new())).unwrap_err().code(), "witness_unknown_log");
-    let forged = TreeHead::parse(signed(5).text()).unwrap().sign(&Key::new(ORIGIN, 9)).unwrap();
+    let forged = TreeHead::parse(signed(5).text()).unwrap().sign(&TestSigner::new(ORIGIN, 9)).unwrap();
     assert_eq!(submit(&submission, &forged, &mut |_| Ok(Vec::new())).unwrap_err().code(), "witness_signature");
 }

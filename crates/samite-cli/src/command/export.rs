@@ -28,7 +28,7 @@ Examples:
       --session 3f2a --session 9c41 data"
 )]
 pub(crate) struct Export {
-    /// The directory: one that is empty or does not exist
+    /// The directory: one that is empty or does not exist, or what an export left that was cut off
     directory: PathBuf,
     /// What it is for: nothing else is exported so
     #[arg(long, required = true)]

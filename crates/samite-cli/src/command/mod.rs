@@ -41,6 +41,7 @@ mod step;
 mod subject;
 mod turn;
 mod verify;
+mod whose;
 mod workspace;
 
 use crate::surface::Surface;

@@ -1,81 +1,11 @@
 //! `samite audit`: what outsiders can verify, and what happens to a store that is put back from a backup.
 
-use crate::support::{Place, text};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use samite_audit::note::{KeyKind, Signature};
-use samite_audit::{Note, Signer, VerifierKey};
-use samite_model::Result;
+use crate::support::{Place, Witness, text};
+use samite_audit::VerifierKey;
+use samite_audit::note::KeyKind;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
 use std::path::Path;
-
-/// A witness that cosigns what continues what it saw, for so many requests. It takes the word of whoever asks for the proof.
-pub(crate) struct Witness {
-    pub(crate) url: String,
-    pub(crate) key: String,
-}
-
-struct WitnessKey(Ed25519KeyPair);
-
-impl Signer for WitnessKey {
-    fn name(&self) -> &'static str {
-        "witness.example"
-    }
-
-    fn public_key(&self) -> [u8; 32] {
-        self.0.public_key().as_ref().try_into().unwrap()
-    }
-
-    fn sign(&self, message: &[u8]) -> Result<[u8; 64]> {
-        Ok(self.0.sign(message).as_ref().try_into().unwrap())
-    }
-}
-
-impl Witness {
-    pub(crate) fn start(requests: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let key = WitnessKey(Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap());
-        let verifier = VerifierKey::of(&key, KeyKind::Cosignature).unwrap().to_string();
-        std::thread::spawn(move || {
-            let mut seen = 0;
-            for stream in listener.incoming().take(requests) {
-                let mut reader = BufReader::new(stream.unwrap());
-                let mut length = 0;
-                loop {
-                    let mut line = String::new();
-                    reader.read_line(&mut line).unwrap();
-                    let line = line.to_ascii_lowercase();
-                    if let Some(value) = line.strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap();
-                    }
-                    if line.trim().is_empty() {
-                        break;
-                    }
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body).unwrap();
-                let body = String::from_utf8(body).unwrap();
-                let (asked, signed) = body.split_once("\n\n").unwrap();
-                let old: u64 = asked.lines().next().unwrap().strip_prefix("old ").unwrap().parse().unwrap();
-                let note = Note::parse(signed.as_bytes()).unwrap();
-                let size: u64 = note.text().lines().nth(1).unwrap().parse().unwrap();
-                let (status, answer) = if old == seen {
-                    seen = size;
-                    ("200 OK", Signature::cosign(note.text(), 1_700_000_000, &key).unwrap().line())
-                } else {
-                    ("409 Conflict", format!("{seen}\n"))
-                };
-                let kind = "Content-Type: text/x.tlog.size\r\nConnection: close";
-                let head = format!("HTTP/1.1 {status}\r\n{kind}\r\nContent-Length: {}\r\n\r\n", answer.len());
-                reader.get_mut().write_all(format!("{head}{answer}").as_bytes()).unwrap();
-            }
-        });
-        Self { url, key: verifier }
-    }
-}
 
 fn key(place: &Place) -> String {
     place.run(&["audit", "key"]).ok().trim().to_owned()
@@ -165,7 +95,7 @@ fn a_witness_cosigns_what_continues_and_its_signature_is_in_receipts() {
     let place = Place::new();
     let session = place.session();
     let key = key(&place);
-    let witness = Witness::start(3);
+    let witness = Witness::start();
     let ask = ["audit", "witness", &witness.url, "--key", &witness.key];
     let first: Value = serde_json::from_str(&place.json(&ask).ok()).unwrap();
     place.say(&session, "more");

@@ -1,10 +1,9 @@
 //! docs/json.md is what every command answers with `--json`: each is run, and each field that it has is listed there
 //! with its type, and each one that is listed is seen.
 
-use crate::audit::Witness;
 use crate::documents::{root, rows};
 use crate::help::commands;
-use crate::support::{Did, Place, text};
+use crate::support::{Did, Place, Witness, text};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,7 +270,7 @@ fn audited(page: &Page, place: &Place, id: &str) {
     run(&["audit", "anchor"]);
     let key = text(&run(&["audit", "key"]), "/keys/0/key");
     run(&["audit", "export", "exported"]);
-    let witness = Witness::start(2);
+    let witness = Witness::start();
     run(&["audit", "witness", &witness.url, "--key", &witness.key]);
     run(&["audit", "prove", "1", "--reveal", "--to", "one.tlog-proof"]);
     run(&["audit", "prove", &format!("{id}@1")]);

@@ -2,8 +2,11 @@
 
 #[path = "../common/did.rs"]
 mod did;
+#[path = "../common/witness.rs"]
+mod witness;
 
 pub(crate) use did::{Did, text};
+pub(crate) use witness::Witness;
 
 use did::set_apart;
 use serde_json::Value;

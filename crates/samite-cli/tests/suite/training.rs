@@ -260,8 +260,14 @@ fn what_is_killed_leaves_no_data_set_without_a_record() {
         assert_eq!(killed.status.code(), None, "{point}");
         assert!(!place.path().join("data/data.jsonl").exists(), "{point}");
         assert_eq!(place.json(&["records"]).json()["datasets"].as_array().unwrap().len(), recorded, "{point}");
+        // It is begun anew where it was cut off; what is whole, or somebody else's, stays.
+        std::fs::write(place.path().join("data/notes"), "mine").unwrap();
         assert_eq!(export(&place, "data", &["--all"]).error(4)["code"], "not_empty");
-        export(&place, "again", &["--all"]).json();
+        std::fs::remove_file(place.path().join("data/notes")).unwrap();
+        let again = export(&place, "data", &["--all"]).json();
+        let written = std::fs::read_to_string(place.path().join("data/data.jsonl")).unwrap();
+        assert_eq!(Some(written.lines().count() as u64), again["entries"].as_u64());
+        assert_eq!(export(&place, "data", &["--all"]).error(4)["code"], "not_empty");
         assert_eq!(place.json(&["verify"]).status, 0, "{point}");
     }
 }

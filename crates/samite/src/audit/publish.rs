@@ -3,6 +3,7 @@
 use super::Audit;
 use super::read::PAGE;
 use crate::payload::HeadPublished;
+use crate::subject_export::outside;
 use crate::views::Projection;
 use futures_lite::future::block_on;
 use samite_audit::export::{Exported, FolderTiles, export};
@@ -183,9 +184,14 @@ impl Audit {
     /// ever contradicts it. When this returns, all of it is durable.
     ///
     /// # Errors
-    /// `conflict` when the folder has other files or another log's; `corrupt` (`other_root`) when the leaves are not those of the
-    /// head.
+    /// `invalid` (`inside_store`) for a folder in the store; `conflict` when the folder has other files or another log's; `corrupt`
+    /// (`other_root`) when the leaves are not those of the head.
     pub async fn export(&self, log: Option<u64>, folder: &Path, observer: &Observer) -> Result<(TreeHead, Exported)> {
+        if let Some(store) = &self.client.core.0.directory {
+            outside(store, folder)?;
+        }
+        // A folder that it cannot go into changes nothing.
+        samite_audit::export::check(folder, &self.key_of(self.state(log).await?.log)?)?;
         if log.is_none() {
             self.anchor(observer).await?;
         }
@@ -208,8 +214,10 @@ impl Audit {
     /// Has a witness cosign the newest head: whoever trusts the witness knows then that no other history is shown to anybody else.
     ///
     /// # Errors
-    /// `conflict` (`witness_ahead`, `witness_differs`) when the witness saw another history; `unavailable` when it cannot be reached.
+    /// `invalid` (`bad_witness_address`) for what is no address; `conflict` (`witness_ahead`, `witness_differs`) when the witness saw
+    /// another history; `unavailable` when it cannot be reached.
     pub async fn witness(&self, url: &str, key: &VerifierKey, observer: &Observer) -> Result<(TreeHead, Cosigner)> {
+        check_address(url)?;
         self.anchor(observer).await?;
         let state = self.state(None).await?;
         let (head, stored) = self.head(&state)?;
@@ -327,6 +335,18 @@ impl Audit {
         let entry = scribe.core.seal(self.journal(), &scribe.author(0), draft)?;
         self.append(&scribe, entry).await
     }
+}
+
+/// Refuses what is no address of a witness, before anything is done.
+fn check_address(url: &str) -> Result<()> {
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let is_host = |host: &str| !host.is_empty() && !host.starts_with(['/', ':', '?', '#']);
+    if host.is_some_and(is_host) && !url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Ok(());
+    }
+    let shown: String = url.chars().take(80).collect();
+    Err(Error::invalid("bad_witness_address", format!("{shown:?} is no address of a witness"))
+        .hint("write its submission prefix, such as https://witness.example"))
 }
 
 /// Leaves of a log in their order, read in pages while they are asked for.

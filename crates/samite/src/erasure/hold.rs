@@ -4,7 +4,6 @@ use crate::client::Client;
 use crate::core::Core;
 use crate::payload::{HoldLifted, HoldSet};
 use crate::views::{self, register};
-use samite_ledger::Guard;
 use samite_model::erasure::{Hold, HoldOn};
 use samite_model::{EntryKind, Error, Position, Pseudonym, Result, SessionId, limits};
 
@@ -79,6 +78,7 @@ impl Client {
     /// # Errors
     /// `invalid` for a name that can be no user's.
     pub fn pseudonym_of_user(&self, user: &str) -> Result<Pseudonym> {
+        limits::check_name("a user's name", user)?;
         let owner = samite_model::Owner::new(format!("user:{user}"))?;
         Ok(self.core.0.keys.owner_pseudonym(&owner))
     }
@@ -117,7 +117,7 @@ impl Client {
                     .hint("`samite erase list` shows it"));
             }
             let draft = self.core.draft(EntryKind::HOLD_SET, &set, views::hold_set(&set))?;
-            if self.change_holds(draft, version).await? {
+            if self.decide_as_tenant(draft, version).await? {
                 return Ok(true);
             }
         }
@@ -143,21 +143,11 @@ impl Client {
                 );
             }
             let draft = self.core.draft(EntryKind::HOLD_LIFTED, &lifted, views::hold_lifted(&lifted))?;
-            if self.change_holds(draft, version).await? {
+            if self.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }
         Err(contended())
-    }
-
-    async fn change_holds(&self, draft: crate::core::Draft, version: u64) -> Result<bool> {
-        let control = self.core.tenant_control();
-        let exists = self.core.0.ledger.journal(control).await?.is_some();
-        let guards = if exists { vec![Guard::Registers { journal: control, version }] } else { Vec::new() };
-        match self.core.append_as_tenant(self.by(), vec![draft], guards).await {
-            Err(error) if error.code() == "registers_moved" => Ok(false),
-            other => other.map(|()| true),
-        }
     }
 }
 

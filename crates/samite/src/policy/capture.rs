@@ -83,8 +83,8 @@ pub(crate) struct Framed {
     pub(crate) row: Option<NewRow>,
 }
 
-/// Frames an event, and keeps of it what is to be kept. `submitted` is the fingerprint of its body as it came, where it has a
-/// dedupe id.
+/// Frames an event, and keeps of it what is to be kept. `submitted` is the fingerprint of its body as it came, where something
+/// may compare it.
 pub(crate) fn frame(
     capture: &Capture,
     kind: EntryKind,
@@ -214,7 +214,7 @@ impl Client {
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;
             let draft = this.core.draft(EntryKind::CAPTURE_SET, &set, super::views::capture_set(&set))?;
-            if this.decide_policy(draft, version).await? {
+            if this.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }

@@ -85,7 +85,7 @@ impl Client {
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;
             let draft = this.core.draft(EntryKind::CONSENT_SET, &set, views::consent_set(&set))?;
-            if this.decide_policy(draft, version).await? {
+            if this.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }

@@ -9,6 +9,7 @@ use crate::payload::ArtifactRecord;
 use crate::payload::{DatasetExported, Merged, SessionCreated, StepEnded, StepStarted, is_event};
 use crate::subject_export::{outside, said};
 use crate::views::Projection;
+use crate::whole_directory::WholeDirectory;
 use data_encoding::HEXLOWER;
 use ring::digest::{Context, SHA256};
 use samite_host::files::{self, AppendFile};
@@ -22,6 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const PAGE: usize = 256;
+
+/// What is said of a data set beside it.
+const ABOUT: &str = "dataset.json";
 
 /// The kinds of entries that a data set has.
 const KINDS: [EntryKind; 9] = [
@@ -103,7 +107,8 @@ impl Embedded {
     ///
     /// # Errors
     /// `denied`: `other_region` for another region without a transfer that was decided, which is recorded; `no_consent` when
-    /// nothing may be used. `invalid` for a basis that is empty; `conflict`: `not_empty` when the directory holds something,
+    /// nothing may be used. `invalid` for a basis that is empty; `conflict`: `not_empty` when the directory holds something other than what an
+    /// export left behind that was cut off,
     /// `policies_contended` when something was decided meanwhile.
     pub async fn export_for_training(&self, client: &Client, options: &TrainingOptions) -> Result<TrainingExport> {
         limits::check_name("a basis", &options.basis)?;
@@ -118,15 +123,10 @@ impl Embedded {
                 .hint(format!("`samite region transfer {} --basis BASIS` decides a transfer", options.region)));
         }
         outside(self.directory(), &options.to)?;
-        if files::exists(&options.to)? && !files::list(&options.to)?.is_empty() {
-            return Err(Error::conflict("not_empty", format!("{} holds something already", options.to.display()))
-                .hint("give a directory that is empty or does not exist"));
-        }
         let provenance = core.provenance().await?;
-        files::create_private_dir(&options.to)?;
-        let part = options.to.join("data.jsonl.part");
+        let directory = WholeDirectory::begin(&options.to, "data.jsonl", &[ABOUT])?;
         let mut writing = Writing {
-            file: AppendFile::create(&part)?,
+            file: AppendFile::open(&directory.part())?,
             dataset: FamilyId(core.random_id()?),
             digest: Context::new(&SHA256),
             root: Root::default(),
@@ -144,14 +144,13 @@ impl Embedded {
             Ok(dataset) => dataset,
             Err(error) => {
                 // Nothing has left: what is not recorded is not there.
-                files::remove(&part)?;
+                directory.give_up()?;
                 return Err(error);
             }
         };
         kill_point("export.recorded");
         describe(&options.to, &dataset)?;
-        files::rename(&part, &options.to.join("data.jsonl"))?;
-        files::sync_dir(&options.to)?;
+        directory.end()?;
         Ok(TrainingExport { dataset, branches: writing.branches, left_out: writing.left_out })
     }
 }
@@ -249,7 +248,7 @@ impl Writing {
         };
         let draft = client.core.draft(EntryKind::DATASET_EXPORTED, &dataset, Projection::default())?;
         // A consent that was taken back meanwhile, or an erasure, moves the registers.
-        if client.decide_policy(draft, version).await? { Ok(dataset) } else { Err(contended()) }
+        if client.decide_as_tenant(draft, version).await? { Ok(dataset) } else { Err(contended()) }
     }
 }
 
@@ -285,7 +284,7 @@ fn describe(to: &Path, dataset: &DatasetExported) -> Result<()> {
         "dataset": dataset.dataset, "region": dataset.region, "basis": dataset.basis, "entries": dataset.entries,
         "bytes": dataset.bytes, "sha256": dataset.sha256, "root": dataset.root,
     });
-    files::write_atomic(&to.join("dataset.json"), format!("{about:#}\n").as_bytes(), files::PRIVATE_FILE)
+    files::write_atomic(&to.join(ABOUT), format!("{about:#}\n").as_bytes(), files::PRIVATE_FILE)
 }
 
 impl Provenance {

@@ -25,10 +25,9 @@ pub use samite_model::policy::{ConsentOn, RECEIVES, Region};
 
 pub(crate) use capture::{Dropped, frame};
 
-use crate::client::Client;
-use crate::core::{Core, Draft};
+use crate::core::Core;
 use crate::log::Entry;
-use samite_ledger::{Guard, Register};
+use samite_ledger::Register;
 use samite_model::{Error, Position, Result};
 
 /// How often a change looks again because another came in between.
@@ -52,19 +51,6 @@ impl Core {
             entries.push(self.entry_at(Position { journal: control, seq: found.seq }).await?);
         }
         Ok(entries)
-    }
-}
-
-impl Client {
-    /// Records a decision that was made by looking at registers of some version; false where they have moved since.
-    async fn decide_policy(&self, draft: Draft, version: u64) -> Result<bool> {
-        let control = self.core.tenant_control();
-        let exists = self.core.0.ledger.journal(control).await?.is_some();
-        let guards = if exists { vec![Guard::Registers { journal: control, version }] } else { Vec::new() };
-        match self.core.append_as_tenant(self.by(), vec![draft], guards).await {
-            Err(error) if error.code() == "registers_moved" => Ok(false),
-            other => other.map(|()| true),
-        }
     }
 }
 

@@ -107,7 +107,7 @@ impl Client {
             }
             let projection = views::processor_set(&this.core.tenant_hasher(), &set)?;
             let draft = this.core.draft(EntryKind::PROCESSOR_SET, &set, projection)?;
-            if this.decide_policy(draft, version).await? {
+            if this.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }
@@ -132,7 +132,7 @@ impl Client {
             let set = ProcessorSet { removed: true, reason: reason.map(str::to_owned), ..found.as_set() };
             let projection = views::processor_set(&this.core.tenant_hasher(), &set)?;
             let draft = this.core.draft(EntryKind::PROCESSOR_SET, &set, projection)?;
-            if this.decide_policy(draft, version).await? {
+            if this.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }

@@ -125,7 +125,7 @@ impl Client {
             }
             let projection = views::transfer_decided(&this.core.tenant_hasher(), decided)?;
             let draft = this.core.draft(EntryKind::TRANSFER_DECIDED, decided, projection)?;
-            if this.decide_policy(draft, version).await? {
+            if this.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }
@@ -179,7 +179,7 @@ impl Embedded {
             let set = RegionSet { region: region.clone(), previous };
             let projection = views::region_set(&core.tenant_hasher(), &set)?;
             let draft = core.draft(EntryKind::REGION_SET, &set, projection)?;
-            if client.decide_policy(draft, version).await? {
+            if client.decide_as_tenant(draft, version).await? {
                 return Ok(true);
             }
         }

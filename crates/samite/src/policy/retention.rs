@@ -67,7 +67,7 @@ impl Client {
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;
             let draft = this.core.draft(EntryKind::RETENTION_SET, &set, views::retention_set(&set))?;
-            if this.decide_policy(draft, version).await? {
+            if this.decide_as_tenant(draft, version).await? {
                 return Ok(());
             }
         }

@@ -7,7 +7,7 @@ mod imported;
 
 use crate::client::Client;
 use crate::import::Teller;
-use crate::log::ReadOptions;
+use crate::log::{Entry, ReadOptions};
 use crate::payload::{ArtifactPublished, ForkReason, Merged, TreeRecorded};
 use crate::step::StepRecord;
 use group::{Mark, Marked, Span, spans};
@@ -232,12 +232,10 @@ impl Client {
         branch: BranchId,
         (first, head): (u64, u64),
     ) -> Result<Vec<TurnTree>> {
-        if first > head {
+        let entries = self.entries_between(session, branch, (first, head), EntryKind::TREE).await?;
+        if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let options =
-            ReadOptions { from: first, to: Some(head), kinds: vec![EntryKind::TREE], ..ReadOptions::default() };
-        let entries = self.read(session, Some(branch), options).await?.all().await?;
         let before = match first.checked_sub(1) {
             Some(seq) if seq > 0 => self.tree_at(self.position(session, branch, seq).await?).await?,
             _ => None,
@@ -245,7 +243,7 @@ impl Client {
         let mut before: Option<BlockId> = before.map(|tree| tree.tree.root);
         let thinned = self.thinned(session).await?.positions;
         let (mut trees, mut roots) = (Vec::new(), Vec::new());
-        for entry in entries.into_iter().filter(|entry| entry.payload.is_some()) {
+        for entry in entries {
             let tree: TreeRecorded = entry.json()?;
             let last = before.replace(tree.root);
             let cause = tree.cost().map(|cost| cost.cause);
@@ -272,21 +270,27 @@ impl Client {
         Ok(trees)
     }
 
-    /// What was merged into a branch between two seqs.
-    async fn turn_merges(
+    /// The entries of a kind between two seqs of a branch, those that were erased left out.
+    async fn entries_between(
         &self,
         session: SessionId,
         branch: BranchId,
         (first, head): (u64, u64),
-    ) -> Result<Vec<TurnMerge>> {
-        let options =
-            ReadOptions { from: first, to: Some(head), kinds: vec![EntryKind::MERGED], ..ReadOptions::default() };
+        kind: EntryKind,
+    ) -> Result<Vec<Entry>> {
         if first > head {
             return Ok(Vec::new());
         }
-        let entries = self.read(session, Some(branch), options).await?.all().await?;
+        let options = ReadOptions { from: first, to: Some(head), kinds: vec![kind], ..ReadOptions::default() };
+        let mut entries = self.read(session, Some(branch), options).await?.all().await?;
+        entries.retain(|entry| entry.payload.is_some());
+        Ok(entries)
+    }
+
+    /// What was merged into a branch between two seqs.
+    async fn turn_merges(&self, session: SessionId, branch: BranchId, span: (u64, u64)) -> Result<Vec<TurnMerge>> {
         let mut merges = Vec::new();
-        for entry in entries.into_iter().filter(|entry| entry.payload.is_some()) {
+        for entry in self.entries_between(session, branch, span, EntryKind::MERGED).await? {
             let Merged { from, theirs, .. } = entry.json()?;
             merges.push(TurnMerge { seq: entry.position.seq, from, name: None, theirs });
         }

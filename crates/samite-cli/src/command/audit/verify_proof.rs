@@ -1,12 +1,12 @@
 //! `samite audit verify-proof`.
 
+use crate::input::file_or_input;
 use crate::printer::words::{rfc3339, time};
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::audit::Receipt;
 use samite::audit::tlog::{Leaf, Proof, VerifierKey};
-use samite_host::files;
 use samite_model::{Error, Result, hash};
 use serde::Serialize;
 use serde_json::Value;
@@ -63,12 +63,15 @@ impl Answer for Verified {
     }
 }
 
+/// So much of a receipt is read: it may hold a whole payload.
+const LIMIT: u64 = 256 << 20;
+
 impl VerifyProof {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let proof = Proof::parse(&files::read(&self.file)?)?;
+        let proof = Proof::parse(&file_or_input("the receipt", &self.file, LIMIT)?)?;
         let receipt: Option<Receipt> = proof.extra.as_deref().and_then(|extra| serde_json::from_slice(extra).ok());
         let bytes = match (&self.leaf, &receipt) {
-            (Some(path), _) => files::read(path)?,
+            (Some(path), _) => file_or_input("the leaf", path, LIMIT)?,
             (None, Some(receipt)) => receipt.leaf.clone().into_bytes(),
             (None, None) => {
                 return Err(Error::invalid("no_leaf_given", "the leaf does not go with the receipt")

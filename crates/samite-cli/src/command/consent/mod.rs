@@ -4,12 +4,12 @@ mod list;
 mod set;
 mod show;
 
-use crate::reference::Reference;
+use super::whose::{On, Whose};
 use crate::surface::Surface;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use samite::Client;
 use samite::policy::ConsentOn;
-use samite_model::{Error, Result};
+use samite_model::Result;
 use std::process::ExitCode;
 
 /// Say and show whether a user's data, or a session, may be used for training: no, until somebody said yes
@@ -20,25 +20,11 @@ pub(crate) enum Consent {
     List(list::List),
 }
 
-/// What a consent is about.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub(super) struct On {
-    /// All data of a user
-    #[arg(long, value_name = "USER")]
-    user: Option<String>,
-    /// A session
-    #[arg(long, value_name = "SESSION")]
-    session: Option<Reference>,
-}
-
-impl On {
-    pub(super) async fn find(&self, client: &Client) -> Result<ConsentOn> {
-        match (&self.user, &self.session) {
-            (Some(user), _) => Ok(ConsentOn::User { subject: client.pseudonym_of_user(user)? }),
-            (None, Some(session)) => client.session_to_consent(session.find_session(client).await?).await,
-            (None, None) => Err(Error::invalid("usage", "neither a user nor a session is named")),
-        }
+/// What it is on.
+async fn find(on: &On, client: &Client) -> Result<ConsentOn> {
+    match on.find(client).await? {
+        Whose::User(subject) => Ok(ConsentOn::User { subject }),
+        Whose::Session(session) => client.session_to_consent(session).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `samite consent set`.
 
-use super::On;
+use super::{On, find};
 use crate::shape::ConsentsShape;
 use crate::surface::{Access, Surface};
 use clap::{Args, ValueEnum};
@@ -45,7 +45,7 @@ enum Said {
 impl Set {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let on = self.on.find(&client).await?;
+        let on = find(&self.on, &client).await?;
         client.set_consent(on, self.said == Said::Yes, &self.basis, self.reason.as_deref()).await?;
         surface.printer.answer(&ConsentsShape::new(&client.consents().await?))?;
         Ok(ExitCode::SUCCESS)

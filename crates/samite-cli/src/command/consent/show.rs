@@ -1,6 +1,6 @@
 //! `samite consent show`.
 
-use super::On;
+use super::{On, find};
 use crate::shape::ConsentsShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -24,7 +24,7 @@ pub(crate) struct Show {
 impl Show {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let on = self.on.find(&client).await?;
+        let on = find(&self.on, &client).await?;
         surface.printer.answer(&ConsentsShape::new(&client.consent_history(on).await?))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,6 @@
 //! `samite hold lift`.
 
-use super::On;
+use super::{On, find};
 use crate::shape::HoldsShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -26,7 +26,7 @@ pub(crate) struct Lift {
 impl Lift {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let on = self.on.find(&client).await?;
+        let on = find(&self.on, &client).await?;
         client.lift_hold(on, &self.reason).await?;
         surface.printer.answer(&HoldsShape::new(&client.holds().await?))?;
         Ok(ExitCode::SUCCESS)

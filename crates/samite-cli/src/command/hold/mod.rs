@@ -4,12 +4,12 @@ mod lift;
 mod list;
 mod set;
 
-use crate::reference::Reference;
+use super::whose::{On, Whose};
 use crate::surface::Surface;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use samite::Client;
 use samite::erasure::HoldOn;
-use samite_model::{Error, Result};
+use samite_model::Result;
 use std::process::ExitCode;
 
 /// Set, lift and list legal holds: what is under one is kept, whoever asks for its erasure
@@ -20,25 +20,11 @@ pub(crate) enum Hold {
     List(list::List),
 }
 
-/// What a hold is on.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub(super) struct On {
-    /// All data of a user
-    #[arg(long, value_name = "USER")]
-    user: Option<String>,
-    /// A session
-    #[arg(long, value_name = "SESSION")]
-    session: Option<Reference>,
-}
-
-impl On {
-    pub(super) async fn find(&self, client: &Client) -> Result<HoldOn> {
-        match (&self.user, &self.session) {
-            (Some(user), _) => Ok(HoldOn::User { subject: client.pseudonym_of_user(user)? }),
-            (None, Some(session)) => client.session_to_hold(session.find_session(client).await?).await,
-            (None, None) => Err(Error::invalid("usage", "neither a user nor a session is named")),
-        }
+/// What it is on.
+async fn find(on: &On, client: &Client) -> Result<HoldOn> {
+    match on.find(client).await? {
+        Whose::User(subject) => Ok(HoldOn::User { subject }),
+        Whose::Session(session) => client.session_to_hold(session).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `samite hold set`.
 
-use super::On;
+use super::{On, find};
 use crate::shape::HoldsShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -30,7 +30,7 @@ pub(crate) struct Set {
 impl Set {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let on = self.on.find(&client).await?;
+        let on = find(&self.on, &client).await?;
         if !client.set_hold(on, &self.reason).await? {
             surface.printer.note("it was held already, and keeps its first reason");
         }

@@ -5,7 +5,6 @@ use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SubjectExportOptions;
-use samite_host::files;
 use samite_model::Result;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -25,7 +24,7 @@ pub(crate) struct Export {
     /// The user
     #[arg(long, value_name = "USER")]
     user: String,
-    /// The directory: one that is empty or does not exist
+    /// The directory: one that is empty or does not exist, or what an export left that was cut off
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     /// Write every tree that was recorded, and not only the last of each branch
@@ -66,7 +65,6 @@ impl Answer for Exported {
 impl Export {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let store = surface.open(Access::Write)?;
-        let audit = store.client().await?.audit();
         let progress = surface.printer.progress("writing");
         let options = SubjectExportOptions {
             user: self.user,
@@ -74,11 +72,7 @@ impl Export {
             all_trees: self.all_trees,
             observer: progress.observer(),
         };
-        audit.anchor(&options.observer).await?;
         let done = store.export_subject(&options).await?;
-        let receipts = audit.receipts(&done.heads, &options.to.join("proofs")).await?;
-        let key = audit.logs().await?.pop().map(|log| format!("{}\n", log.key));
-        files::write_atomic(&options.to.join("audit-key"), key.unwrap_or_default().as_bytes(), files::PRIVATE_FILE)?;
         drop(progress);
         surface.printer.answer(&Exported {
             directory: options.to.display().to_string(),
@@ -89,7 +83,7 @@ impl Export {
             trees: done.trees,
             artifacts: done.artifacts,
             bytes: done.bytes,
-            receipts,
+            receipts: done.receipts,
         })?;
         Ok(ExitCode::SUCCESS)
     }
