@@ -30,7 +30,7 @@ mod shape;
 mod stream;
 mod view;
 
-pub use placeholder::{Fingerprint, holds_placeholder};
+pub use placeholder::{Fingerprint, holds_placeholder, may_become};
 pub use policy::{Class, EXPRESSION, Mode, PATTERNS, Pattern, Policy, check_name};
 pub use redactor::{Finding, Redacted, Redactor};
 pub use registered::{LONGEST, MOST, Registered, SHORTEST, check as check_registered};

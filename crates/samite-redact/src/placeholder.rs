@@ -71,6 +71,33 @@ pub(crate) fn all(text: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
+/// Whether a text may be what another, with placeholders in it, was made of: all that stands around them is there in its
+/// order, and between that is room for what they stand for. Says no where the other has no placeholder.
+pub fn may_become(text: &[u8], redacted: &[u8]) -> bool {
+    let found = all(redacted);
+    let Some(first) = found.first() else { return false };
+    let Some(mut rest) = text.strip_prefix(slice(redacted, 0, first.start)) else { return false };
+    for (place, next) in found.iter().zip(found.iter().skip(1).map(Some).chain([None])) {
+        let Some(behind) = rest.get(length_of(slice(redacted, place.start, place.end))..) else { return false };
+        match next {
+            None => return behind.ends_with(slice(redacted, place.end, redacted.len())),
+            Some(next) => {
+                let between = slice(redacted, place.end, next.start);
+                let Some(at) = memchr::memmem::find(behind, between) else { return false };
+                rest = slice(behind, at + between.len(), behind.len());
+            }
+        }
+    }
+    false
+}
+
+/// How long what a placeholder stands for was, as it says; its encoding may have been longer.
+fn length_of(placeholder: &[u8]) -> usize {
+    let digits = placeholder.rsplit(|byte| *byte == b':').next().unwrap_or_default();
+    let digits = digits.iter().filter(|byte| byte.is_ascii_digit());
+    digits.fold(0_usize, |length, digit| length.saturating_mul(10).saturating_add(usize::from(digit - b'0')))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +121,20 @@ mod tests {
             assert_eq!(end_at(other.as_bytes(), 0), None, "{other}");
         }
         assert!(holds_placeholder(b"x [pii:email:00112233:9]") && !holds_placeholder(b"x [pii] y"));
+        for (text, redacted, may) in [
+            ("pay with 12345 now", "pay with [pii:card:00112233:5] now", true),
+            ("pay with 12345 now, please", "pay with [pii:card:00112233:5] now", false),
+            ("pay with 1234 now", "pay with [pii:card:00112233:5] now", false),
+            ("a%20long%20way", "[secret:x:00112233:10]", true),
+            ("aXXbYYc", "a[secret:x:00112233:2]b[pii:y:00112233:2]c", true),
+            ("aXXYYc", "a[secret:x:00112233:2][pii:y:00112233:2]c", true),
+            ("aXXbYc", "a[secret:x:00112233:2]b[pii:y:00112233:2]c", false),
+            ("aXXYYc", "a[secret:x:00112233:2]b[pii:y:00112233:2]c", false),
+            ("as it was", "as it was", false),
+            ("", "[secret:x:00112233:1]", false),
+        ] {
+            assert_eq!(may_become(text.as_bytes(), redacted.as_bytes()), may, "{text} {redacted}");
+        }
         assert_eq!(all(b"a [pii:email:00112233:9][pattern:x:aabbccdd:1] [x]"), [2..24, 24..46]);
     }
 }

@@ -165,12 +165,12 @@ impl Core {
     /// Seals a draft for a journal, redacted as the tenant's policy says: nothing is sealed but here and in
     /// [`Core::seal_into`].
     pub(crate) fn seal(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
-        self.seal_redacted(journal, author, self.redacted(draft)?)
+        self.seal_redacted(journal, author, self.redacted(journal, author, draft)?)
     }
 
     /// A draft as the tenant's policy lets it be stored.
-    fn redacted(&self, draft: Draft) -> Result<Draft> {
-        self.redacted_draft(draft)
+    fn redacted(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<Draft> {
+        self.redacted_draft(author.subject.pseudonym, journal, draft)
     }
 
     fn seal_redacted(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {
@@ -187,7 +187,7 @@ impl Core {
         draft: Draft,
         commit: &mut Commit,
     ) -> Result<NewEntry> {
-        let mut draft = self.redacted(draft)?;
+        let mut draft = self.redacted(journal, author, draft)?;
         if !draft.is_large() {
             return self.seal_redacted(journal, author, draft);
         }

@@ -1,6 +1,7 @@
 //! Sessions: making, finding and describing them.
 
 use crate::client::Client;
+use crate::core::to_json;
 use crate::payload::{ParentSession, SessionCreated, SessionKeyed};
 use crate::settings::check;
 use crate::views::{self, IndexHash, register, row};
@@ -114,8 +115,10 @@ impl Client {
                 };
                 if let Some(known) = known {
                     let info = self.session(known).await?;
-                    let SessionCreated { name, parent, source, .. } = &info.created;
-                    if (name, parent, source) == (&created.name, &created.parent, &created.source) {
+                    let control = self.control(known).await?;
+                    let first = self.core.entry_at(Position { journal: control.id, seq: 1 }).await?;
+                    let is_same = self.core.repeats(&first, &to_json(&created)?).await?;
+                    if is_same && info.created.parent == created.parent {
                         return Ok(info);
                     }
                 }

@@ -10,6 +10,7 @@ use crate::step::Starts;
 use crate::views::{self, IndexHash, OpenStep, Projection, Steps, row};
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
+use samite_model::policy::capture::Level;
 use samite_model::tree::Change;
 use samite_model::{BranchId, EntryId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits};
 use std::collections::HashMap;
@@ -462,7 +463,11 @@ impl Writer {
         let own = self.own_hash();
         let submitted = match &event.dedupe {
             Some(_) => Some(own.hash("submitted", &[&code, &event.body])?),
-            None => None,
+            None if capture.level(event.kind) == Level::Full => None,
+            None => {
+                let owner = self.client.subject.pseudonym;
+                Some(self.core().submitted_body(owner, self.branch, event.kind, &event.body)?)
+            }
         };
         let (id, attributes) = (event.dedupe.as_deref(), event.attributes.as_ref());
         let framed = frame(&capture, event.kind, id, attributes, &event.body, submitted)?;

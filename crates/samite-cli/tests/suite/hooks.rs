@@ -404,6 +404,35 @@ fn an_outcome_is_of_the_call_that_the_same_process_of_the_agent_made() {
 }
 
 #[test]
+fn what_is_told_twice_is_recorded_once_although_a_secret_in_it_was_replaced() {
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    for capture in ["full", "decisions"] {
+        let agent = Agent::new("gemini-cli");
+        agent.place.run(&["session", "new"]).ok();
+        agent.place.run(&["capture", "set", capture]).ok();
+        let call = json!({"tool_name": "run_shell_command", "tool_input": {"command": "env"}});
+        let words = json!({"prompt": format!("log in with {secret} <thinking>as ever</thinking>")});
+        let mut after = call.clone();
+        after["tool_response"] = json!({"llmContent": format!("TOKEN={secret}")});
+        for (name, fields) in [("BeforeAgent", &words), ("BeforeTool", &call), ("AfterTool", &after)] {
+            let told = agent.event(name, fields);
+            agent.hook(&told);
+            if name != "BeforeTool" {
+                agent.hook(&told);
+            }
+        }
+        let sessions = agent.place.json(&["session", "list"]).json();
+        let of_agent = |session: &&Value| session["name"] != Value::Null || session["source"] != Value::Null;
+        let id = text(sessions["sessions"].as_array().unwrap().iter().find(of_agent).unwrap(), "/id");
+        let entries = agent.place.json(&["read", &id]).lines();
+        let kinds: Vec<String> =
+            entries.iter().map(|entry| text(entry, "/kind")).filter(|kind| kind != "tree").collect();
+        assert_eq!(kinds, ["message", "step_started", "step_completed"], "{capture}: {entries:?}");
+        assert!(!format!("{entries:?}").contains(secret));
+    }
+}
+
+#[test]
 fn calls_of_a_harness_that_is_gone_are_in_doubt_and_recovered() {
     let agent = Agent::new("codex");
     let call = |id: &str, command: &str| {

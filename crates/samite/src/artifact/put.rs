@@ -5,6 +5,7 @@ use super::lineage::{Maker, named_command};
 use super::list::Known;
 use super::place::{BYTES, Located, check_apart, locate};
 use super::views;
+use crate::core::to_json;
 use crate::payload::{ArtifactPublished, ArtifactRecord, Input, Lineage, MadeWith, PublishedBy};
 use crate::views::row;
 use crate::workspace::WorkspaceInfo;
@@ -109,6 +110,8 @@ struct Pending {
 /// The last version of a name along a branch.
 pub(super) struct LastVersion {
     pub(super) record: ArtifactRecord,
+    /// Where it is recorded.
+    at: Position,
     /// Whether its bytes are there and stay: only then they need not be stored again.
     pub(super) stays: bool,
 }
@@ -313,7 +316,9 @@ impl Writer {
         let dedupe = item.put.dedupe.clone();
         let last = self.last_version(&item.name, known).await?;
         let version = last.as_ref().map_or(1, |last| last.record.version + 1);
-        if let Some(last) = last.filter(|last| last.stays && is_same(&last.record, &record)) {
+        if let Some(last) = last.filter(|last| last.stays && is_same(&last.record, &record))
+            && self.core().repeats(&self.core().entry_at(last.at).await?, &to_json(&record)?).await?
+        {
             return Ok(Stage::Known(Box::new(Pending { record: last.record, dedupe })));
         }
         places.push((TreePath::new(BYTES)?, stored));
@@ -410,9 +415,9 @@ impl Writer {
         let hashes = self.hashes("artifact-name", name.as_bytes())?;
         let Some(found) = self.latest_row(row::ARTIFACT, hashes).await? else { return Ok(None) };
         let artifact = ArtifactId::from_slice(&found.value)?;
-        let Some((_, record)) = self.client.record_of(artifact).await? else { return Ok(None) };
+        let Some((at, record)) = self.client.record_of(artifact).await? else { return Ok(None) };
         let stays = self.client.stays(&record, known).await?;
-        Ok(Some(LastVersion { record, stays }))
+        Ok(Some(LastVersion { record, at, stays }))
     }
 
     /// Commits what is new, and the callers' ids for what is not. With a dedupe id that is known, nothing is, and what it
@@ -537,15 +542,13 @@ fn read_source(bundler: &mut Bundler<'_>, item: &Item, top: Option<&Path>) -> Re
     }
 }
 
-/// Whether publishing a record would say again what the last version says.
+/// Whether publishing a record would say again what the last version says, as far as nothing in it may have been replaced.
 fn is_same(last: &ArtifactRecord, next: &ArtifactRecord) -> bool {
     let step = |record: &ArtifactRecord| record.lineage.step.as_ref().map(|step| step.step);
     let inputs = |record: &ArtifactRecord| -> Vec<(String, BlockId)> {
         record.lineage.inputs.iter().map(|input| (input.path.clone(), input.content)).collect()
     };
-    (last.size, &last.sha256, &last.of_type, &last.mime, &last.description)
-        == (next.size, &next.sha256, &next.of_type, &next.mime, &next.description)
+    (last.size, &last.sha256, &last.of_type, &last.mime) == (next.size, &next.sha256, &next.of_type, &next.mime)
         && step(last) == step(next)
         && inputs(last) == inputs(next)
-        && last.lineage.command == next.lineage.command
 }

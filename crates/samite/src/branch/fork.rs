@@ -6,7 +6,8 @@ use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{
-    BranchCurrent, BranchForked, EVENTS, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
+    BranchCurrent, BranchForked, EVENTS, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled,
+    WorkspaceAttached,
 };
 use crate::policy::{Capture, Dropped, frame};
 use crate::settings::check_branching;
@@ -207,19 +208,11 @@ impl Client {
     ) -> Result<()> {
         let options = ReadOptions { from: at.seq + 1, kinds: EVENTS.to_vec(), ..ReadOptions::default() };
         let page = self.read(session, Some(branch), options).await?.next().await?;
-        let first = page.into_iter().next().map(|entry| self.core.whole(entry)).transpose()?;
-        let is_same = match &first {
-            Some(entry) if entry.payload.is_some() => {
-                let first = entry.event()?;
-                let is_same = match Dropped::of(&first) {
-                    Some(dropped) => dropped.is_of(event.kind, &event.body, first.body),
-                    None => first.body == event.body.as_slice(),
-                };
-                entry.header.kind == event.kind && is_same
-            }
-            _ => false,
+        let Some(first) = page.into_iter().next().filter(|first| first.header.kind == event.kind) else {
+            return Err(other_fork(branch));
         };
-        if is_same { Ok(()) } else { Err(other_fork(branch)) }
+        let again = Event::encode(None, None, &event.body)?;
+        if self.core.repeats(&first, &again).await? { Ok(()) } else { Err(other_fork(branch)) }
     }
 
     /// The current branch, of a session that allows what is to be done.
@@ -295,16 +288,18 @@ impl Client {
         }
         if let Some(event) = made_with.event {
             let mut views = Projection::default();
-            let mut submitted = None;
-            if let Some(dedupe) = &event.dedupe {
-                let family = self.core.hasher(self.subject.pseudonym, session);
+            let owner = self.subject.pseudonym;
+            let submitted = if let Some(dedupe) = &event.dedupe {
+                let family = self.core.hasher(owner, session);
                 let code = event.kind.code().to_be_bytes();
                 let fingerprint = family.hash("submitted", &[&code, &event.body])?;
                 views.rows.push(views::dedupe(family.hash("dedupe", &[dedupe.as_bytes()])?, fingerprint));
-                submitted = Some(fingerprint);
-            }
+                fingerprint
+            } else {
+                self.core.submitted_body(owner, branch, event.kind, &event.body)?
+            };
             let (dedupe, attributes) = (event.dedupe.as_deref(), event.attributes.as_ref());
-            let framed = frame(capture, event.kind, dedupe, attributes, &event.body, submitted)?;
+            let framed = frame(capture, event.kind, dedupe, attributes, &event.body, Some(submitted))?;
             views.rows.extend(framed.row);
             first.push(Draft { id: self.core.entry_id()?, kind: event.kind, payload: framed.payload, views });
         }

@@ -3,7 +3,7 @@
 use super::event::{HookEvent, Side, side_of};
 use super::sessions::name;
 use crate::log::{Entry, ReadOptions};
-use crate::payload::{Compaction, is_event};
+use crate::payload::{Compaction, Event, is_event};
 use crate::views::row;
 use crate::writer::{Appended, NewEvent, Writer};
 use samite_model::{EntryKind, Position, Result};
@@ -17,6 +17,9 @@ const ATTRIBUTES: usize = 32 << 10;
 
 /// An event that nothing tells from another is one that came twice when it is the same as one of so many before it.
 const BEFORE: usize = 3;
+
+/// A placeholder is at most so many times as long as what it stands for.
+const LONGER: u64 = 8;
 
 /// So many entries are looked at for those: trees, the ends of turns and parts of transcripts do not count.
 const LOOKED_AT: u64 = 32;
@@ -107,6 +110,7 @@ impl Writer {
         let from = head.saturating_sub(LOOKED_AT - 1).max(1);
         let options = ReadOptions { from, headers_only: true, backward: true, ..ReadOptions::default() };
         let side = side_of(&event.name);
+        let again = Event::encode(None, None, body)?;
         let mut seen = 0;
         for header in self.read(options).await?.all().await? {
             if seen == BEFORE {
@@ -120,10 +124,8 @@ impl Writer {
                 seen += usize::from(is_call);
                 continue;
             }
-            // One of a whole other length is another, and may be long to read.
-            let (length, own) = (header.header.length, body.len() as u64);
-            if length < own || length > own + 2 * ATTRIBUTES as u64 {
-                seen += usize::from(length < 2 * ATTRIBUTES as u64);
+            // One that is far longer is another, and may be long to read. What is shorter may have placeholders.
+            if header.header.length > LONGER * body.len() as u64 + 2 * ATTRIBUTES as u64 {
                 continue;
             }
             let entry = self.core().entry_at(header.position).await?;
@@ -131,8 +133,8 @@ impl Writer {
                 Told::Nothing => {}
                 Told::OtherSide => break,
                 Told::Event(named) => {
-                    let is_same = named == event.name && entry.event().is_ok_and(|known| known.body == body);
-                    if is_same && entry.header.kind == kind {
+                    let may_be = named == event.name && entry.header.kind == kind;
+                    if may_be && self.core().repeats(&entry, &again).await? {
                         return Ok(Some(entry.position));
                     }
                     seen += 1;

@@ -11,7 +11,7 @@ use super::tools::{Judged, Site, judge, tool_name};
 use crate::log::ReadOptions;
 use crate::payload::{StepEnded, StepStarted};
 use crate::recover::runner_value;
-use crate::step::{Begin, Completion, NewStep, StepHandle};
+use crate::step::{Begin, Completion, NewStep, StepHandle, output_of};
 use crate::views::{OpenStep, row};
 use crate::writer::Writer;
 use samite_model::step::Effect;
@@ -199,11 +199,15 @@ impl Writer {
         let kinds = vec![EntryKind::STEP_COMPLETED, EntryKind::STEP_FAILED];
         let from = head.saturating_sub(LAST).max(1);
         let entries = self.read(ReadOptions { from, kinds, ..ReadOptions::default() }).await?.all().await?;
-        let is_it = |output: &Value| {
-            let told = output.get("event").and_then(Value::as_str);
-            *output == completion.output || (told.is_some() && told == event.identity.as_deref())
-        };
-        Ok(entries.iter().any(|entry| entry.json::<StepEnded>().is_ok_and(|ended| is_it(&ended.output))))
+        let again = output_of(&completion.output)?;
+        for entry in &entries {
+            let Ok(ended) = entry.json::<StepEnded>() else { continue };
+            let told = ended.output.get("event").and_then(Value::as_str);
+            if (told.is_some() && told == event.identity.as_deref()) || self.core().repeats(entry, &again).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn end_step(

@@ -2,7 +2,8 @@
 
 use super::{Assessment, Disagreement, LeftInDoubt, Settlement, Site};
 use crate::client::Client;
-use crate::fingerprint::{self, Difference, StateFile};
+use crate::core::{from_json, to_json};
+use crate::fingerprint::{self, Difference, Fingerprint, StateFile};
 use crate::payload::StepStarted;
 use crate::step::InDoubt;
 use crate::views::{OpenStep, register};
@@ -13,8 +14,9 @@ use samite_model::recovery::{Ask, Decision};
 use samite_model::settings::Authority;
 use samite_model::step::Effect;
 use samite_model::tree::diff;
-use samite_model::{BranchId, Error, Position, Result, SessionId};
+use samite_model::{BranchId, EntryKind, Error, Position, Result, SessionId};
 use samite_workspace::{Tree, scan};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// How to recover.
@@ -196,7 +198,7 @@ impl Client {
         let directory = exists.then_some(report.workspace.directory.as_path());
         if let Some(before) = report.last.as_ref().and_then(RecordedTree::environment) {
             let now = fingerprint::take(directory, Some(&before));
-            report.environment = fingerprint::compare(&before, &now);
+            report.environment = self.differences(&before, now).await?;
         }
         if let Some(directory) = directory {
             report.state_files = fingerprint::state_files(directory);
@@ -213,6 +215,21 @@ impl Client {
             }
         }
         Ok(Some(report))
+    }
+
+    /// How the environment differs from one that was recorded, in which something may have been replaced.
+    async fn differences(&self, before: &Fingerprint, now: Fingerprint) -> Result<Vec<Difference>> {
+        let mut found = fingerprint::compare(before, &now);
+        if !found.is_empty() {
+            self.core.refresh_redactor().await?;
+            let recorded = to_json(&Recorded { environment: now })?;
+            if let Some(bytes) = self.core.redacted_payload(EntryKind::TREE, &recorded)? {
+                let replaced: Recorded = from_json("an environment", &bytes)?;
+                let also = fingerprint::compare(before, &replaced.environment);
+                found.retain(|one| also.iter().any(|other| (one.subject, &one.name) == (other.subject, &other.name)));
+            }
+        }
+        Ok(found)
     }
 
     /// The steps that may have touched the workspace since a tree, latest first: those that started since, and those that
@@ -286,4 +303,10 @@ mod tests {
             assert_eq!(drift.one_of, one_of, "{number}");
         }
     }
+}
+
+/// An environment where a tree's entry has it.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    environment: Fingerprint,
 }

@@ -4,7 +4,7 @@ use crate::core::{Core, Draft, from_json, to_json};
 use crate::log::Entry;
 use crate::payload::{Event, FoundMany, Marks, StepStarted, Submitted, is_event};
 use crate::views::{StepRow, row};
-use samite_model::{EntryKind, Result};
+use samite_model::{EntryKind, JournalId, Pseudonym, Result};
 use samite_redact::{Class, Finding, Mode, Redactor};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ const OWN: &str = crate::workspace::RESTORE;
 
 impl Core {
     /// A draft as the policy lets it be stored.
-    pub(crate) fn redacted_draft(&self, draft: Draft) -> Result<Draft> {
+    pub(crate) fn redacted_draft(&self, owner: Pseudonym, journal: JournalId, draft: Draft) -> Result<Draft> {
         let names = fields(draft.kind);
         if names.is_empty() && !is_event(draft.kind) {
             return Ok(draft);
@@ -39,11 +39,24 @@ impl Core {
         if Class::ALL.iter().all(|class| redactor.policy().mode(*class) == Mode::Off) {
             return Ok(draft);
         }
-        if is_event(draft.kind) { event(&redactor, draft) } else { own(&redactor, names, draft) }
+        let submitted = |draft: &Draft| match in_row(draft) {
+            Some(submitted) => Ok(Some(submitted)),
+            None => self.submitted(owner, journal, draft.kind, &draft.payload),
+        };
+        if is_event(draft.kind) { event(&redactor, submitted, draft) } else { own(&redactor, submitted, names, draft) }
+    }
+
+    /// A payload of samite's own as it would be stored now; none where it would be as it is.
+    pub(crate) fn redacted_payload(&self, kind: EntryKind, payload: &[u8]) -> Result<Option<Vec<u8>>> {
+        let names: Vec<String> = fields(kind).iter().map(|name| (*name).to_owned()).collect();
+        Ok(self.redactor()?.redact_only(&names, payload).bytes)
     }
 }
 
-fn event(redactor: &Redactor, mut draft: Draft) -> Result<Draft> {
+/// What was submitted, told by its fingerprint.
+type Told = Result<Option<Submitted>>;
+
+fn event(redactor: &Redactor, submitted: impl Fn(&Draft) -> Told, mut draft: Draft) -> Result<Draft> {
     let event = Event::decode(&draft.payload)?;
     let body = redactor.redact(event.body);
     let mut findings = body.findings;
@@ -60,15 +73,17 @@ fn event(redactor: &Redactor, mut draft: Draft) -> Result<Draft> {
     if findings.is_empty() {
         return Ok(draft);
     }
-    let replaced = body.bytes.is_some();
-    let submitted = before.submitted.or_else(|| replaced.then(|| submitted(&draft)).flatten());
+    let submitted = match before.submitted {
+        None if body.bytes.is_some() => submitted(&draft)?,
+        known => known,
+    };
     let marks = Marks { submitted, found: counted(before.found, &findings) };
     let bytes = body.bytes.as_deref().unwrap_or(event.body);
     draft.payload = Event::encode_marked(event.dedupe, attributes.as_ref(), Some(&marks), bytes)?;
     Ok(draft)
 }
 
-fn own(redactor: &Redactor, names: &[&str], mut draft: Draft) -> Result<Draft> {
+fn own(redactor: &Redactor, submitted: impl Fn(&Draft) -> Told, names: &[&str], mut draft: Draft) -> Result<Draft> {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let redacted = redactor.redact_only(&names, &draft.payload);
     if redacted.findings.is_empty() {
@@ -88,7 +103,10 @@ fn own(redactor: &Redactor, names: &[&str], mut draft: Draft) -> Result<Draft> {
             before = marks;
         }
     }
-    let submitted = before.submitted.or_else(|| redacted.bytes.is_some().then(|| submitted(&draft)).flatten());
+    let submitted = match before.submitted {
+        None if redacted.bytes.is_some() => submitted(&draft)?,
+        known => known,
+    };
     let again = before != Marks::default();
     let marks = Marks { submitted, found: counted(before.found, &redacted.findings) };
     let bytes = redacted.bytes.unwrap_or(draft.payload);
@@ -112,11 +130,13 @@ fn with_marks(mut object: Vec<u8>, marks: &Marks) -> Result<Vec<u8>> {
     Ok(object)
 }
 
-/// The fingerprint of what was submitted, which the draft's views have.
-fn submitted(draft: &Draft) -> Option<Submitted> {
+/// The fingerprint of what was submitted, where a row of the draft's has it: that of a step's end is its start's.
+fn in_row(draft: &Draft) -> Option<Submitted> {
     draft.views.rows.iter().find_map(|found| match found.kind {
-        row::DEDUPE => found.value.as_slice().try_into().ok().map(Submitted),
-        row::STEP => StepRow::decode(&found.value).ok().map(|step| Submitted(step.fingerprint)),
+        row::DEDUPE if is_event(draft.kind) => found.value.as_slice().try_into().ok().map(Submitted),
+        row::STEP if draft.kind == EntryKind::STEP_STARTED => {
+            StepRow::decode(&found.value).ok().map(|step| Submitted(step.fingerprint))
+        }
         _ => None,
     })
 }

@@ -4,6 +4,7 @@
 //! both ready, and looks after half a second whether they changed: what another process decided holds from then on.
 
 mod apply;
+mod repeat;
 
 use crate::client::Client;
 use crate::core::Core;

@@ -3,8 +3,8 @@
 use super::begin::not_in_doubt;
 use super::refused::Refused;
 use super::standing::Standing;
-use super::{Completion, Ended, Outcome, Resolution, Settled, StepHandle, outcome_of};
-use crate::core::Draft;
+use super::{Completion, Ended, Resolution, Settled, StepHandle, outcome_of};
+use crate::core::{Draft, to_json};
 use crate::payload::{StepEnded, StepSettled};
 use crate::views::{self, OpenStep, row};
 use crate::workspace::Taken;
@@ -13,7 +13,7 @@ use samite_ledger::{Append, Commit, Guard};
 use samite_model::cadence::{Boundary, Cause, Decision};
 use samite_model::step::OutcomeKind;
 use samite_model::{EntryId, EntryKind, Error, ErrorKind, Position, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 const ROUNDS: usize = 16;
@@ -178,10 +178,11 @@ impl Writer {
     async fn ended_before(&self, step: &StepHandle, completion: &Completion) -> Result<Position> {
         let rows = self.hashes("step-key", step.key.as_bytes())?;
         if let Some(found) = self.latest_row(row::STEP, rows).await? {
-            let entry = self.core().entry_at(found.position).await?;
+            let entry = self.core().whole(self.core().entry_at(found.position).await?)?;
             if let Some(outcome) = outcome_of(&entry)? {
                 let same_step = entry.json::<StepEnded>().is_ok_and(|ended| ended.step == step.id);
-                if same_step && outcome.kind == completion.kind && outcome.output == completion.output {
+                let same_kind = same_step && outcome.kind == completion.kind;
+                if same_kind && self.core().repeats(&entry, &output_of(&completion.output)?).await? {
                     return Ok(found.position);
                 }
             }
@@ -278,15 +279,17 @@ impl Writer {
     async fn settled_before(&self, step: EntryId, resolution: &Resolution) -> Result<Position> {
         let steps = self.client.steps(self.session, Some(self.branch)).await?;
         let outcome = steps.into_iter().find(|known| known.id == step).and_then(|known| known.outcome);
-        let same = |outcome: &Outcome| match &resolution.what {
-            Settled::Happened(output) => outcome.kind == OutcomeKind::Completed && outcome.output == *output,
+        let outcome = outcome.filter(|outcome| outcome.settled.is_some()).ok_or_else(|| not_in_doubt(step))?;
+        let is_same = match &resolution.what {
+            Settled::Happened(output) if outcome.kind == OutcomeKind::Completed => {
+                let entry = self.core().entry_at(outcome.position).await?;
+                self.core().repeats(&entry, &output_of(output)?).await?
+            }
+            Settled::Happened(_) => false,
             Settled::DidNot => outcome.kind == OutcomeKind::FailedRetryable,
             Settled::Abandoned => outcome.abandoned,
         };
-        outcome
-            .filter(|outcome| outcome.settled.is_some() && same(outcome))
-            .map(|outcome| outcome.position)
-            .ok_or_else(|| not_in_doubt(step))
+        if is_same { Ok(outcome.position) } else { Err(not_in_doubt(step)) }
     }
 
     /// The steps in doubt on this branch, oldest first.
@@ -304,4 +307,9 @@ impl Writer {
         doubts.sort_by_key(|doubt| doubt.step.start.seq);
         Ok(doubts)
     }
+}
+
+/// What of a step's end is compared.
+pub(crate) fn output_of(output: &Value) -> Result<Vec<u8>> {
+    to_json(&json!({ "output": output }))
 }

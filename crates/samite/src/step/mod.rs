@@ -8,7 +8,7 @@ mod standing;
 mod starts;
 
 pub(crate) use begin::started;
-pub(crate) use finish::Beside;
+pub(crate) use finish::{Beside, output_of};
 pub(crate) use refused::{Refused, is_known};
 pub(crate) use starts::Starts;
 

@@ -1,6 +1,6 @@
 //! Claude Code's transcripts: records in a chain, each under a `uuid` and after a `parentUuid`.
 
-use super::follow::{Followed, Mark, Marked, follow};
+use super::follow::{Followed, Mark, Marked, follow, says};
 use super::lines::{Line, content_text, push, push_line, records, text};
 use super::{Happened, Target, UNKNOWN_END, Written, outcome_text, timestamp};
 use serde_json::{Map, Value, json};
@@ -113,7 +113,7 @@ fn marks(record: &Value) -> Vec<Mark> {
 
 fn same(mark: &Mark, event: &Happened) -> bool {
     match (mark, event) {
-        (Mark::Prompt { text, .. }, Happened::Prompt { text: words, .. }) => text.trim() == words.trim(),
+        (Mark::Prompt { text, .. }, Happened::Prompt { text: words, .. }) => says(text, words),
         _ => false,
     }
 }

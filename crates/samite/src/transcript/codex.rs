@@ -1,6 +1,6 @@
 //! Codex CLI's rollouts: a session's own facts, then records of what happened, each with a running number.
 
-use super::follow::{Mark, Marked, follow};
+use super::follow::{Mark, Marked, follow, says};
 use super::lines::{Line, content_text, push, push_line, records, text};
 use super::{Happened, Target, UNKNOWN_END, Written, outcome_text, timestamp};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn mark(record: &Value) -> Option<Mark> {
 fn same(mark: &Mark, event: &Happened) -> bool {
     match (mark, event) {
         (Mark::Prompt { turn, text }, Happened::Prompt { turn: told, text: words }) => {
-            (turn.is_none() || told.is_none() || turn == told) && text.trim() == words.trim()
+            (turn.is_none() || told.is_none() || turn == told) && says(text, words)
         }
         _ => false,
     }

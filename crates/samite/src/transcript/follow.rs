@@ -1,6 +1,7 @@
 //! How far a transcript has what a branch has.
 
 use super::Happened;
+use samite_redact::may_become;
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -180,7 +181,28 @@ fn last_words(happened: &[Happened], prompt: usize) -> Option<&str> {
 }
 
 fn has_words(marks: &[(usize, &Mark)], words: Option<&str>) -> bool {
-    words.is_some_and(|words| marks.iter().any(|(_, mark)| matches!(mark, Mark::Said { text } if text.trim() == words)))
+    words.is_some_and(|words| marks.iter().any(|(_, mark)| matches!(mark, Mark::Said { text } if says(text, words))))
+}
+
+/// Whether a text of the transcript is what was recorded of it, in which placeholders may stand.
+pub(super) fn says(text: &str, recorded: &str) -> bool {
+    let (text, recorded) = (text.trim(), recorded.trim());
+    text == recorded || may_become(text.as_bytes(), recorded.as_bytes())
+}
+
+/// The same for what a tool was called with.
+pub(super) fn says_value(value: &Value, recorded: &Value) -> bool {
+    match (value, recorded) {
+        (Value::String(text), Value::String(recorded)) => text == recorded || says(text, recorded),
+        (Value::Array(all), Value::Array(recorded)) => {
+            all.len() == recorded.len() && all.iter().zip(recorded).all(|(one, other)| says_value(one, other))
+        }
+        (Value::Object(all), Value::Object(recorded)) => {
+            let same = |(name, one): (&String, &Value)| recorded.get(name).is_some_and(|other| says_value(one, other));
+            all.len() == recorded.len() && all.iter().all(same)
+        }
+        _ => value == recorded,
+    }
 }
 
 struct Trail<'a> {

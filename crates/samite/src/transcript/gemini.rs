@@ -4,7 +4,7 @@
 //! compression and at each resumption; `$rewindTo` takes a message and all after it away. So a chat went through several
 //! versions, and the one to go on from is that which has the last thing that the branch has, and most of the rest.
 
-use super::follow::{Followed, Mark, follow};
+use super::follow::{Followed, Mark, follow, says, says_value};
 use super::lines::{Line, content_text, push, push_line, records, text};
 use super::{Happened, Target, UNKNOWN_END, Written, outcome_text, timestamp};
 use serde_json::{Map, Value, json};
@@ -174,7 +174,7 @@ impl<'a> Versions<'a> {
     fn has(&self, message: &Message<'_>) -> bool {
         message.marks.iter().any(|mark| {
             self.happened.iter().any(|event| match (mark, event) {
-                (Mark::Said { text }, Happened::Ended { said: Some(said) }) => text.trim() == said.trim(),
+                (Mark::Said { text }, Happened::Ended { said: Some(said) }) => says(text, said),
                 (Mark::Call { id, .. }, Happened::Called { call, .. }) => id == call || same(mark, event),
                 (Mark::Result { .. }, Happened::Returned { .. }) => true,
                 _ => same(mark, event),
@@ -251,10 +251,15 @@ fn is_same_call(one: &Mark, other: &Mark) -> bool {
 /// on the lines after its words.
 fn same(mark: &Mark, event: &Happened) -> bool {
     match (mark, event) {
-        (Mark::Call { tool, input, .. }, Happened::Called { tool: of, input: with, .. }) => tool == of && input == with,
+        (Mark::Call { tool, input, .. }, Happened::Called { tool: of, input: with, .. }) => {
+            tool == of && says_value(input, with)
+        }
         (Mark::Prompt { text, .. }, Happened::Prompt { text: words, .. }) => {
             let after = text.trim().strip_prefix(words.trim());
-            after.is_some_and(|after| after.is_empty() || after.trim_start_matches(' ').starts_with('\n'))
+            let begins = after.is_some_and(|after| after.is_empty() || after.trim_start_matches(' ').starts_with('\n'));
+            let ends = text.match_indices('\n').map(|(at, _)| at).chain([text.len()]);
+            // Only what was replaced is looked for line by line.
+            begins || words.contains('[') && ends.filter_map(|end| text.get(..end)).any(|before| says(before, words))
         }
         _ => false,
     }

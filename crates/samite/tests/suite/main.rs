@@ -36,6 +36,7 @@ mod processes;
 mod recovery;
 mod redaction;
 mod releases;
+mod repeats;
 mod scripts;
 mod sessions;
 mod settings;

@@ -267,6 +267,31 @@ fn a_prompt_is_no_longer_one_that_begins_alike() {
 }
 
 #[test]
+fn what_was_replaced_as_it_was_recorded_is_found_by_what_stands_around_it() {
+    let chat = [
+        header(),
+        user("p1", "log in with hunter2!\n--- Content from referenced files ---\nA"),
+        model("m1", "", &[call("c1", "login --password hunter2!", Some("ok"))]),
+        model("m2", "In with hunter2!.", &[]),
+        user("p2", "and now"),
+    ];
+    let history = |before: &str, secret: &str| {
+        [
+            prompt(&format!("{before} with {secret}")),
+            called("1", "shell", json!({"command": format!("login --password {secret}")})),
+            returned("1", json!({"llmContent": "ok"})),
+            ended(&format!("In with {secret}.")),
+        ]
+    };
+    let written =
+        |before: &str, secret: &str| write(Harness::GeminiCli, Some(&file(&chat)), &history(before, secret), &target());
+    let (whole, holder) = (written("log in", "hunter2!"), "[secret:password:00112233:8]");
+    assert_eq!((whole.kept, whole.made), (3, 0));
+    assert_eq!(written("log in", holder), whole);
+    assert_eq!(written("log out", holder).kept, 0);
+}
+
+#[test]
 fn a_chat_that_was_gone_back_in_thousands_of_times_is_held_once() {
     let rounds = 3000;
     let mut chat = vec![header(), user("u", "q")];
