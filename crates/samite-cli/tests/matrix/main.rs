@@ -21,11 +21,13 @@ mod artifact;
 mod cadence;
 mod cell;
 mod close;
+mod decided;
 mod gc;
 mod half;
 mod hold;
 mod hooks;
 mod http;
+mod leaving;
 mod mcp;
 mod merge;
 mod once;
@@ -41,6 +43,8 @@ mod script;
 mod shells;
 mod step;
 mod tree;
+#[path = "../common/witness.rs"]
+mod witness;
 
 use std::process::ExitCode;
 

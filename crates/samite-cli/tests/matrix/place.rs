@@ -103,6 +103,8 @@ impl Place {
             .env("GIT_COMMITTER_EMAIL", "matrix@example.com")
             .env("WORLD", &programs().world)
             .env("WORLD_HTTP", http::address())
+            // Where this node is, for tenants that are pinned to it.
+            .env("SAMITE_REGION", "eu")
             .current_dir(directory);
         command
     }

@@ -11,6 +11,7 @@
 
 mod audit;
 mod authority;
+mod bad_decisions;
 mod bad_input;
 mod cadence;
 #[cfg(feature = "kill-points")]
