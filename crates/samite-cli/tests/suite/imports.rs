@@ -119,6 +119,27 @@ fn what_is_no_source_of_a_format_is_refused_and_makes_no_session() {
 }
 
 #[test]
+fn what_has_a_secret_is_imported_once_whatever_the_policy_is_by_then() {
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    for (before, after) in [("redact", "redact"), ("redact", "off"), ("off", "redact"), ("report", "redact")] {
+        let place = Place::new();
+        place.session();
+        let decide = |mode: &str| place.run(&["policy", "redaction", "--secrets", mode]).ok();
+        decide(before);
+        let secret = CODEX.replace("\"go\"", &format!("\"use {token}\"")).replace("\"{}\"", &format!("\"{token}\""));
+        fs::write(place.path().join("rollout-x.jsonl"), &secret).unwrap();
+        let imported = place.json(&["import", "codex", "rollout-x.jsonl"]).json();
+        assert_eq!(counts(&imported), [4, 3, 0, 1], "{imported}");
+        decide(after);
+        let again = place.json(&["import", "codex", "rollout-x.jsonl"]).json();
+        assert_eq!(counts(&again)[1..3], [0, 3], "{before} {after}: {again}");
+        let entries = place.json(&["read", &text(&imported, "/id")]).ok();
+        assert_eq!(entries.contains(token), before != "redact", "{before}");
+        assert_eq!(place.json(&["verify"]).json()["ok"], true);
+    }
+}
+
+#[test]
 fn attachments_of_items_become_artifacts_once() {
     let place = Place::new();
     sources(&place);
