@@ -6,6 +6,7 @@
 //! but for [`export`], which works on folders, and [`witness::submit`], which asks a witness over HTTP. Private keys are not here:
 //! who signs is a [`Signer`].
 
+pub mod consistency;
 #[cfg(test)]
 mod documented;
 pub mod export;

@@ -82,6 +82,25 @@ pub trait Master: Send + Sync + 'static {
         Ok(false)
     }
 
+    /// As [`Master::store_note`], but only if what is kept under the name is still `before`. None when it is something else by now: then
+    /// nothing was changed. A master without a lock of its own compares and then stores: two processes that do so in one instant
+    /// are not kept apart.
+    ///
+    /// # Errors
+    /// As [`Master::store_note`].
+    fn swap_note(
+        &self,
+        keystore: &KeystoreName,
+        name: &str,
+        before: Option<&[u8]>,
+        bytes: &[u8],
+    ) -> Result<Option<bool>> {
+        if self.load_note(keystore, name)?.as_deref() != before {
+            return Ok(None);
+        }
+        self.store_note(keystore, name, bytes).map(Some)
+    }
+
     /// What was kept last under the name, if anything.
     ///
     /// # Errors

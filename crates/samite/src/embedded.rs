@@ -9,7 +9,7 @@ pub use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, Master};
 
 use crate::core::{Backends, Store};
 use node::Node;
-use samite_audit::log::{LogFinisher, Published};
+use samite_audit::log::{LogFinisher, PublishedHeads};
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, Random, SystemClock, SystemRandomness, SystemSleep, files, mounts};
 use samite_keys::{Keyring, KeyringOptions};
@@ -248,7 +248,7 @@ impl Embedded {
 /// What makes the audit log, and goes on with none that lacks what was published.
 fn finisher(keys: &Keyring, master: &dyn Master) -> Result<Arc<dyn Finisher>> {
     keys.ensure_audit_key()?;
-    let published = master.load_note(&keys.name(), Published::NOTE)?;
-    let published = published.as_deref().map(Published::decode).transpose()?;
-    Ok(Arc::new(LogFinisher::new(keys.clone(), published)))
+    let published = master.load_note(&keys.name(), PublishedHeads::NOTE)?;
+    let published = published.as_deref().map(PublishedHeads::decode).transpose()?;
+    Ok(Arc::new(LogFinisher::new(keys.clone(), published.and_then(|published| published.newest().cloned()))))
 }

@@ -607,14 +607,16 @@ pub(crate) fn secret_registered(hash: [u8; 16], registered: &SecretRegistered) -
 /// How far journals were when they were anchored.
 pub(crate) fn anchored(anchored: &Anchored) -> Projection {
     let set = |projection: Projection, journal: &AnchoredJournal| {
-        projection.set(register::ANCHORED, journal.journal.0, anchored_at(journal.seq, journal.link))
+        let value = anchored_at(journal.seq, journal.link, anchored.log);
+        projection.set(register::ANCHORED, journal.journal.0, value)
     };
     anchored.journals.iter().fold(Projection::default(), set)
 }
 
-/// The value of a register of an anchored journal.
-pub(crate) fn anchored_at(seq: u64, link: Link) -> Vec<u8> {
-    [&seq.to_be_bytes()[..], link.as_bytes()].concat()
+/// The value of a register of an anchored journal; without the log where that is the first.
+pub(crate) fn anchored_at(seq: u64, link: Link, log: u64) -> Vec<u8> {
+    let later = log.to_be_bytes();
+    [&seq.to_be_bytes()[..], link.as_bytes(), if log > 1 { &later } else { &[] }].concat()
 }
 
 /// A grant, and the end of those that it takes the place of.

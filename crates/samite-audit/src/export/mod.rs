@@ -80,9 +80,8 @@ where
     if frontier.size() != head.size || frontier.root() != head.root {
         let (has, wants) = (frontier.size(), head.size);
         let what = format!("the {has} entries of {} do not lead to the root of its tree head of {wants}", head.origin);
-        return Err(
-            Error::corrupt("other_root", what).hint("run `samite verify`; the tree head in the folder is as it was")
-        );
+        return Err(Error::corrupt("other_root", what)
+            .hint("run `samite audit verify`, which names what is wrong; the tree head in the folder is as it was"));
     }
     // One wait for all files, before the head that speaks of them.
     files::sync_file_system(folder)?;
@@ -132,7 +131,7 @@ fn begin(folder: &Path, head: &TreeHead, log: &VerifierKey, signed: &mut Note) -
             head.size
         );
         return Err(Error::conflict("export_ahead", what)
-            .hint("the log may be an older copy of itself: keep the export, and look whether a backup was restored"));
+            .hint("export the newest head, or into a new directory; a log that is smaller may be an older copy of itself: then keep the export, and look whether a backup was restored"));
     }
     let damaged = |error: Error| {
         let what = format!("{}: {}", folder.display(), error.message());

@@ -9,7 +9,7 @@ mod tests;
 
 pub use draft::LeafDraft;
 pub use finisher::{LogFinisher, SigningKey};
-pub use published::Published;
+pub use published::{Published, PublishedHeads};
 pub use state::LogHead;
 
 use samite_keys::KeystoreName;

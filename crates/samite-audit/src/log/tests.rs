@@ -122,8 +122,6 @@ fn an_older_copy_begins_another_log_that_names_what_was_published() {
     let copy = stored.clone();
     stored.add(&LogFinisher::new(keys.clone(), None), 4..=6).unwrap();
     let published = published(&stored);
-    assert_eq!(Published::decode(&published.encode().unwrap()).unwrap(), published);
-
     // The store that has it goes on.
     let finisher = || LogFinisher::new(keys.clone(), Some(published.clone()));
     stored.add(&finisher(), 7..=7).unwrap();
@@ -163,5 +161,4 @@ fn a_damaged_state_is_not_gone_on_with() {
         let error = damaged.add(&LogFinisher::new(keys.clone(), None), 4..=4).unwrap_err();
         assert_eq!(error.kind(), samite_model::ErrorKind::Corrupt, "{place}: {error}");
     }
-    assert!(Published::decode(b"{}").is_err());
 }

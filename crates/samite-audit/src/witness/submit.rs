@@ -97,8 +97,8 @@ pub fn accept(signed: &Note, signatures: &[Signature], key: &VerifierKey) -> Res
 fn post(submission: &Submission<'_>, body: &str) -> Result<(u16, Vec<u8>)> {
     let url = format!("{}/add-checkpoint", submission.url.trim_end_matches('/'));
     let failed = |error: &dyn std::fmt::Display| {
-        Error::unavailable("no_witness", format!("the witness {} cannot be asked: {error}", submission.key.name()))
-            .hint("look whether its address is right and it runs, then try again")
+        let what = format!("the witness {} cannot be asked at {url}: {error}", submission.key.name());
+        Error::unavailable("no_witness", what).hint("look whether its address is right and it runs, then try again")
     };
     let mut config = Agent::config_builder()
         .timeout_global(Some(submission.time_limit))

@@ -14,9 +14,14 @@ pub(crate) struct Witness {
 
 impl Witness {
     pub(crate) fn start() -> Self {
+        Self::named("witness.example", 7)
+    }
+
+    /// One of this name, with the key of this seed.
+    pub(crate) fn named(name: &str, secret: u8) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let key = TestSigner::new("witness.example", 7);
+        let key = TestSigner::new(name, secret);
         let verifier = VerifierKey::of(&key, KeyKind::Cosignature).unwrap().to_string();
         std::thread::spawn(move || {
             let mut seen = 0;

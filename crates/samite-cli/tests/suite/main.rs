@@ -37,6 +37,7 @@ mod other_steps;
 mod outsiders;
 mod places;
 mod policies;
+mod published;
 mod readme;
 mod redaction;
 mod refusals;

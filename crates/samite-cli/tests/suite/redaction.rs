@@ -163,3 +163,14 @@ fn outputs_that_are_no_utf8_or_long_hold_no_secret() {
     }
     assert!(read.contains("[secret:github-token:"));
 }
+
+#[test]
+fn a_registered_secret_outlives_who_registered_it() {
+    let place = Place::new();
+    place.session();
+    place.run_with_input(&["secrets", "register", "staple"], b"correct horse\n").ok();
+    place.run(&["erase", "--user", "local", "--reason", "asked", "--yes"]).ok();
+    assert!(place.run(&["secrets", "list"]).ok().contains("staple"));
+    let found = place.run_with_input(&["redact"], b"a correct horse b").ok();
+    assert!(found.starts_with("a [secret:staple:"), "{found}");
+}

@@ -168,6 +168,20 @@ impl Master for FileMaster {
         Ok(true)
     }
 
+    fn swap_note(
+        &self,
+        keystore: &KeystoreName,
+        name: &str,
+        before: Option<&[u8]>,
+        bytes: &[u8],
+    ) -> Result<Option<bool>> {
+        let _lock = self.lock()?;
+        if self.load_note(keystore, name)?.as_deref() != before {
+            return Ok(None);
+        }
+        self.store_note(keystore, name, bytes).map(Some)
+    }
+
     fn load_note(&self, keystore: &KeystoreName, name: &str) -> Result<Option<Vec<u8>>> {
         files::read_if_exists(&self.note_path(keystore, name))
     }

@@ -153,6 +153,13 @@ fn notes_are_kept(master: &dyn Master, name: &KeystoreName) {
     assert_eq!(master.load_note(name, "head").unwrap().as_deref(), Some(&b"second"[..]));
     let other = KeystoreName { id: [9; 16], ..name.clone() };
     assert_eq!(master.load_note(&other, "head").unwrap(), None);
+    // A note is swapped for what was read, and for nothing else.
+    assert_eq!(master.swap_note(name, "head", Some(b"first"), b"third").unwrap(), None);
+    assert_eq!(master.swap_note(name, "head", None, b"third").unwrap(), None);
+    assert_eq!(master.load_note(name, "head").unwrap().as_deref(), Some(&b"second"[..]));
+    assert_eq!(master.swap_note(name, "head", Some(b"second"), b"third").unwrap(), Some(true));
+    assert_eq!(master.swap_note(&other, "head", None, b"new").unwrap(), Some(true));
+    assert_eq!(master.load_note(name, "head").unwrap().as_deref(), Some(&b"third"[..]));
 }
 
 #[test]

@@ -20,13 +20,14 @@ impl Audit {
     }
 
     /// Puts into the log how far every journal has come that was not seen there at its head: those that nobody writes to any
-    /// more as well as those that somebody does. Returns how many there were. When this returns, it is durable.
+    /// more as well as those that somebody does. In a store that was put back from an older copy that is every journal, and begins
+    /// its new log. Returns how many there were. When this returns, it is durable.
     ///
     /// # Errors
     /// `unavailable` when the store cannot be written.
     pub async fn anchor(&self, observer: &Observer) -> Result<usize> {
         let ledger = &self.client.core.0.ledger;
-        let own = self.journal();
+        let (own, log) = (self.journal(), self.log_to_be().await?);
         let whole = self.scribe()?.core;
         let known: HashMap<JournalId, Vec<u8>> = match whole.0.ledger.journal(own).await? {
             Some(_) => {
@@ -40,7 +41,7 @@ impl Audit {
             let is_empty = state.head == state.parent.map_or(0, |parent| parent.seq);
             !is_empty
                 && state.id != own
-                && known.get(&state.id) != Some(&views::anchored_at(state.head, state.head_link))
+                && known.get(&state.id) != Some(&views::anchored_at(state.head, state.head_link, log))
         };
         let all = ledger.journals(JournalFilter::default()).await?;
         let moved: Vec<AnchoredJournal> = all
@@ -50,7 +51,7 @@ impl Audit {
             .collect();
         for (done, some) in moved.chunks(A_LEAF).enumerate() {
             observer.tell("anchoring journals", (done * A_LEAF) as u64, Some(moved.len() as u64));
-            self.anchor_these(some).await?;
+            self.anchor_these(some, log).await?;
         }
         Ok(moved.len())
     }
@@ -71,14 +72,15 @@ impl Audit {
                 idle.push(AnchoredJournal { journal: *journal, seq: state.head, link: state.head_link });
             }
         }
+        let log = core.0.ledger.audit_log(None).await?.map_or(1, |state| state.log);
         for some in idle.chunks(A_LEAF) {
-            self.anchor_these(some).await?;
+            self.anchor_these(some, log).await?;
         }
         Ok(())
     }
 
-    async fn anchor_these(&self, journals: &[AnchoredJournal]) -> Result<()> {
-        let anchored = Anchored { journals: journals.to_vec() };
+    async fn anchor_these(&self, journals: &[AnchoredJournal], log: u64) -> Result<()> {
+        let anchored = Anchored { journals: journals.to_vec(), log };
         let anchor =
             |journal: &AnchoredJournal| Anchor { journal: journal.journal, seq: journal.seq, link: journal.link };
         let anchors = journals.iter().map(anchor).collect();

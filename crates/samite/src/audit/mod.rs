@@ -1,14 +1,20 @@
 //! The audit log of a tenant: who did what, as the log says it and as the journals know it; how far journals had come; proofs.
 
 mod anchor;
+mod heads;
 mod names;
 mod publish;
 mod read;
+mod receipt;
+mod receipts;
+mod tiles;
 mod verify;
 
 pub use names::Named;
-pub use publish::{Continued, Proven, Receipt};
+pub use publish::{Continued, Cosigned};
 pub use read::{AuditQuery, AuditedAct, LogInfo};
+pub use receipt::{Covered, Receipt, Shown};
+pub use receipts::{Covering, Proven};
 pub use samite_audit as tlog;
 pub use verify::{AuditFinding, AuditReport};
 

@@ -9,13 +9,16 @@ use std::collections::HashMap;
 /// An actor by names. What was erased, or is not known here, is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The person, such as `user:ada`.
+    /// The person, such as `user:ada`; `tenant` for what nobody in particular did.
     pub user: Option<String>,
     /// The agent.
     pub agent: Option<String>,
     /// The workload.
     pub workload: Option<String>,
 }
+
+/// Who it is that does what nobody in particular did, and whose data it is that is nobody's.
+const TENANT: &str = "tenant";
 
 /// The names behind pseudonyms.
 #[derive(Default)]
@@ -42,6 +45,7 @@ impl Audit {
                 names.insert(keys.audit_person(subject)?, owner.as_str().to_owned());
             }
         }
+        names.insert(keys.audit_person(keys.tenant_pseudonym())?, TENANT.to_owned());
         let control = self.client.tenant_control();
         if let Some(state) = core.0.ledger.journal(control).await? {
             let options = ReadOptions { kinds: vec![EntryKind::PRINCIPAL_SEEN], ..ReadOptions::default() };

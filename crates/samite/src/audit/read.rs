@@ -6,11 +6,21 @@ use crate::log::Entry;
 use samite_audit::merkle::leaf_hash;
 use samite_audit::{Hash, Leaf, VerifierKey};
 use samite_ledger::{JournalFilter, JournalKind, Read};
-use samite_model::{ErrorKind, JournalId, Result, SessionId};
+use samite_model::{EntryKind, ErrorKind, JournalId, Position, Result, SessionId};
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// How many leaves are read at a time.
 pub(super) const PAGE: usize = 1024;
+
+/// Kinds of acts that say one thing or take it back: which field says so, with which value (what is missing is false, what is there
+/// and no boolean is true), and the word for it.
+const UNDONE: [(EntryKind, &str, bool, &str); 4] = [
+    (EntryKind::PROCESSOR_SET, "removed", true, "removed"),
+    (EntryKind::TRANSFER_DECIDED, "withdrawn", true, "withdrawn"),
+    (EntryKind::SECRET_REGISTERED, "secret", false, "forgotten"),
+    (EntryKind::CONSENT_SET, "given", false, "refused"),
+];
 
 /// One of the tenant's logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +35,6 @@ pub struct LogInfo {
     pub root: Hash,
     /// What to verify it with.
     pub key: VerifierKey,
-    /// The signed tree head: a note.
-    pub note: String,
 }
 
 /// Which leaves to read.
@@ -40,7 +48,7 @@ pub struct AuditQuery {
     pub to: Option<u64>,
     /// Only these acts.
     pub acts: Vec<String>,
-    /// Only acts on this session.
+    /// Only acts on this session, and what was decided of it: holds, consents, erasures.
     pub session: Option<SessionId>,
     /// Only acts by this person, such as `user:ada`.
     pub user: Option<String>,
@@ -63,9 +71,11 @@ pub struct AuditedAct {
     pub session: Option<SessionId>,
     /// What its journal is for; none when it is not there.
     pub kind: Option<JournalKind>,
+    /// That it took something back: a word, where its entry says so and is still there.
+    pub undone: Option<&'static str>,
     /// Who did it.
     pub actor: Named,
-    /// Whose data it is about; none when they were erased.
+    /// Whose data it is about (`tenant` for the tenant's own); none when they were erased.
     pub owner: Option<String>,
 }
 
@@ -83,10 +93,9 @@ impl Audit {
         let mut logs = Vec::new();
         for log in 1..=newest {
             let Some(state) = ledger.audit_log(Some(log)).await? else { continue };
-            let (head, stored) = self.head(&state)?;
+            let (head, _) = self.head(&state)?;
             let key = self.key_of(log)?;
-            let (origin, note) = (head.origin, stored.note.to_string());
-            logs.push(LogInfo { log, origin, size: head.size, root: head.root, key, note });
+            logs.push(LogInfo { log, origin: head.origin, size: head.size, root: head.root, key });
         }
         Ok(logs)
     }
@@ -100,15 +109,16 @@ impl Audit {
         let (names, journals) = (self.names().await?, self.journals().await?);
         let to = query.to.unwrap_or(u64::MAX).min(state.size);
         let mut found: Vec<AuditedAct> = Vec::new();
+        let mut about: Vec<String> = query.session.iter().map(ToString::to_string).collect();
         let mut from = query.from;
         while from < to {
             let page = self.page(state.log, from, to).await?;
             for (index, bytes) in (from..).zip(&page) {
                 let act = known(state.log, index, bytes, &names, &journals)?;
                 let fits = (query.acts.is_empty() || query.acts.iter().any(|act_| act_ == act.leaf.act.as_str()))
-                    && query.session.is_none_or(|session| act.session == Some(session))
                     && query.user.as_ref().is_none_or(|user| act.actor.user.as_ref() == Some(user));
-                if fits {
+                let of_session = query.session.is_none_or(|session| act.session == Some(session));
+                if fits && (of_session || self.is_about(&act, &mut about).await?) {
                     found.push(act);
                 }
             }
@@ -122,7 +132,47 @@ impl Audit {
         if let Some(last) = query.last {
             found.drain(..found.len().saturating_sub(last));
         }
+        for act in &mut found {
+            act.undone = self.undone(act).await?;
+        }
         Ok(found)
+    }
+
+    /// Whether an act of a kind that says both takes something back.
+    async fn undone(&self, act: &AuditedAct) -> Result<Option<&'static str>> {
+        let Some((_, field, undoes, word)) = UNDONE.iter().find(|(kind, ..)| kind.name() == act.leaf.act.as_str())
+        else {
+            return Ok(None);
+        };
+        let said = self.said(act).await?.and_then(|payload| serde_json::from_slice::<Value>(&payload).ok());
+        Ok(said
+            .filter(|said| said.get(field).and_then(Value::as_bool).unwrap_or(said.get(field).is_some()) == *undoes)
+            .map(|_| *word))
+    }
+
+    /// What an act's entry says, while it is there.
+    async fn said(&self, act: &AuditedAct) -> Result<Option<Vec<u8>>> {
+        let core = &self.client.core;
+        match core.entry_at(Position { journal: act.leaf.journal, seq: act.leaf.seq }).await {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => Ok(None),
+            entry => Ok(core.whole(entry?)?.payload),
+        }
+    }
+
+    /// Whether an act of the tenant says something of a session: a hold, a consent, an erasure. `about` has the session's id, and
+    /// gets those of its erasures.
+    async fn is_about(&self, act: &AuditedAct, about: &mut Vec<String>) -> Result<bool> {
+        if act.kind != Some(JournalKind::TenantControl) {
+            return Ok(false);
+        }
+        let Some(payload) = self.said(act).await? else { return Ok(false) };
+        let text = String::from_utf8_lossy(&payload);
+        if !about.iter().any(|id| text.contains(id.as_str())) {
+            return Ok(false);
+        }
+        let said: Value = serde_json::from_slice(&payload).unwrap_or_default();
+        about.extend(said.get("erasure").and_then(Value::as_str).map(str::to_owned));
+        Ok(true)
     }
 
     /// One act, with its entry where that is still there.
@@ -132,7 +182,8 @@ impl Audit {
     pub async fn show(&self, log: Option<u64>, index: u64) -> Result<(AuditedAct, Option<Entry>)> {
         let state = self.state(log).await?;
         let bytes = self.leaf(&state, index).await?;
-        let act = known(state.log, index, &bytes, &self.names().await?, &self.journals().await?)?;
+        let mut act = known(state.log, index, &bytes, &self.names().await?, &self.journals().await?)?;
+        act.undone = self.undone(&act).await?;
         let (journal, seq) = (act.leaf.journal, act.leaf.seq);
         let core = &self.client.core;
         let stored = match core.0.ledger.read(Read::range(journal, seq, seq)).await {
@@ -189,6 +240,7 @@ fn known(log: u64, index: u64, bytes: &[u8], names: &Names, journals: &Journals)
         hash: leaf_hash(bytes),
         session,
         kind: journal.map(|(kind, _)| *kind),
+        undone: None,
         actor: names.of(&leaf.actor),
         owner: names.name(leaf.owner),
         leaf,

@@ -53,6 +53,12 @@ struct Seen {
     places: Places,
     /// The entries that say where a branch was cut.
     deletions: HashMap<JournalId, Vec<u64>>,
+    /// Published heads that their log does not have, and the findings that they are unless a later log names them.
+    lost: Vec<(TreeHead, AuditFinding)>,
+    /// The heads that logs name that took the place of another.
+    previous: Vec<TreeHead>,
+    /// The newest log, and how many leaves of it were read.
+    ended: (u64, u64),
     report: AuditReport,
 }
 
@@ -71,20 +77,15 @@ impl Audit {
                 seen.found("missing_log", log, None, format!("log {log} is not there, and a later one is"));
                 continue;
             };
-            self.verify_log(&state, keys, published.as_ref().filter(|head| head.log == log), &mut seen, observer)
-                .await?;
+            seen.ended = (log, state.size);
+            self.verify_log(&state, keys, published.of(log), &mut seen, observer).await?;
         }
-        if let Some(published) = published.filter(|published| published.log > newest) {
-            seen.found("published_log_missing", newest, None, behind(&published));
+        for head in published.iter().filter(|head| head.log > newest) {
+            seen.found("published_log_missing", newest, None, behind(head));
         }
+        seen.forgive();
         self.compare(&mut seen, observer).await?;
         Ok(seen.report)
-    }
-
-    /// The head that was published last, as it is noted beside the master key.
-    pub(super) fn published(&self) -> Result<Option<Published>> {
-        let keys = &self.client.core.0.keys;
-        keys.master().load_note(&keys.name(), Published::NOTE)?.as_deref().map(Published::decode).transpose()
     }
 
     async fn verify_log(
@@ -112,7 +113,8 @@ impl Audit {
                 Ok(page) => page,
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     // What is after it is no part of any root that can be computed.
-                    seen.found("missing_leaf", log, Some(from), error.message().to_owned());
+                    let there = self.client.core.0.ledger.leaves(log, from, PAGE).await.map_or(0, |page| page.len());
+                    seen.found("missing_leaf", log, Some(from + there as u64), error.message().to_owned());
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -130,7 +132,7 @@ impl Audit {
             observer.tell("verifying leaves", from, Some(state.size));
         }
         if let Some(published) = published.filter(|published| published.head.size > state.size) {
-            seen.found("published_head_missing", log, None, behind(published));
+            seen.lost("published_head_missing", published, None, behind(published));
         }
         if let Some(head) = head {
             if (head.size, head.root) != (frontier.size(), frontier.root()) {
@@ -159,27 +161,72 @@ impl Audit {
         TreeHead::open(stored.note.to_string().as_bytes(), key, &[]).map(|opened| opened.head)
     }
 
-    /// Compares each journal with what the leaves say of it.
+    /// Compares each journal with what the leaves say of it. What others did since the leaves were read is no finding: what looks
+    /// wrong is looked at once more, with the leaves that came meanwhile.
     async fn compare(&self, seen: &mut Seen, observer: &Observer) -> Result<()> {
         let ledger = &self.client.core.0.ledger;
         let states: HashMap<JournalId, JournalState> =
             ledger.journals(JournalFilter::default()).await?.into_iter().map(|state| (state.id, state)).collect();
         let places = std::mem::take(&mut seen.places);
         let all = places.len() as u64;
+        let mut again = Vec::new();
         for (done, (journal, places)) in (0..).zip(places) {
             observer.tell("comparing journals", done, Some(all));
             seen.report.journals += 1;
             seen.report.places += places.len() as u64;
-            let Some(state) = states.get(&journal) else {
-                if let Some((seq, (_, log, index))) = places.last_key_value() {
-                    let what = format!("journal {journal} is not there, and the log has it up to seq {seq}");
-                    seen.found_at("missing_journal", (*log, *index), journal, *seq, what);
-                }
-                continue;
-            };
-            self.compare_journal(state, &places, seen).await?;
+            let before = seen.report.findings.len();
+            self.compare_one(journal, states.get(&journal), &places, seen).await?;
+            if seen.report.findings.len() > before {
+                seen.report.findings.truncate(before);
+                again.push((journal, places));
+            }
+        }
+        if again.is_empty() {
+            return Ok(());
+        }
+        self.read_on(seen).await?;
+        for (journal, places) in again {
+            let state = ledger.journal(journal).await?;
+            self.compare_one(journal, state.as_ref(), &places, seen).await?;
         }
         Ok(())
+    }
+
+    /// Takes note of the deletions in leaves that came since the log was read.
+    async fn read_on(&self, seen: &mut Seen) -> Result<()> {
+        let (mut log, mut from) = seen.ended;
+        while let Some(state) = self.client.core.0.ledger.audit_log(Some(log)).await? {
+            while from < state.size {
+                let page = match self.page(log, from, state.size).await {
+                    Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(()),
+                    page => page?,
+                };
+                for leaf in page.iter().filter_map(|bytes| Leaf::parse(bytes).ok()) {
+                    seen.note_deletion(&leaf);
+                }
+                from += page.len() as u64;
+            }
+            (log, from) = (log + 1, 0);
+        }
+        Ok(())
+    }
+
+    async fn compare_one(
+        &self,
+        journal: JournalId,
+        state: Option<&JournalState>,
+        places: &BTreeMap<u64, (Link, u64, u64)>,
+        seen: &mut Seen,
+    ) -> Result<()> {
+        match (state, places.last_key_value()) {
+            (Some(state), _) => self.compare_journal(state, places, seen).await,
+            (None, Some((seq, (_, log, index)))) => {
+                let what = format!("journal {journal} is not there, and the log has it up to seq {seq}");
+                seen.found_at("missing_journal", (*log, *index), journal, *seq, what);
+                Ok(())
+            }
+            (None, None) => Ok(()),
+        }
     }
 
     async fn compare_journal(
@@ -290,9 +337,8 @@ impl Seen {
                 return;
             }
         };
-        if leaf.act.as_str() == EntryKind::BRANCH_DELETED.name() {
-            self.deletions.entry(leaf.journal).or_default().push(leaf.seq);
-        }
+        self.note_deletion(&leaf);
+        self.previous.extend(leaf.previous.clone());
         let own = (leaf.journal, leaf.seq, leaf.link);
         let others = leaf.anchors.iter().map(|anchor| (anchor.journal, anchor.seq, anchor.link));
         for (journal, seq, link) in std::iter::once(own).chain(others) {
@@ -304,13 +350,32 @@ impl Seen {
         }
     }
 
+    fn note_deletion(&mut self, leaf: &Leaf) {
+        if leaf.act.as_str() == EntryKind::BRANCH_DELETED.name() {
+            self.deletions.entry(leaf.journal).or_default().push(leaf.seq);
+        }
+    }
+
+    fn lost(&mut self, code: &'static str, published: &Published, index: Option<u64>, message: String) {
+        let finding = AuditFinding { code, log: published.log, index, journal: None, seq: None, message };
+        self.lost.push((published.head.clone(), finding));
+    }
+
+    /// A published head that a log does not have is what an older copy of the store lacks. Once a later log names it, that is
+    /// recorded, and nothing new.
+    fn forgive(&mut self) {
+        let named = std::mem::take(&mut self.previous);
+        let lost = std::mem::take(&mut self.lost).into_iter();
+        self.report.findings.extend(lost.filter(|(head, _)| !named.contains(head)).map(|(_, finding)| finding));
+    }
+
     fn compare_published(&mut self, published: &Published, root: Hash, index: u64) {
         if published.head.root != root {
             let what = format!(
                 "the head of log {} that was published at {} leaves has the root {}, and the log had {root} then",
                 published.log, published.head.size, published.head.root
             );
-            self.found("published_head_differs", published.log, Some(index), what);
+            self.lost("published_head_differs", published, Some(index), what);
         }
     }
 }

@@ -8,6 +8,18 @@ use serde::{Deserialize, Serialize};
 pub struct Anchored {
     /// The journals.
     pub journals: Vec<AnchoredJournal>,
+    /// Which log they were put into. What an earlier one has is put into a later one again.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub log: u64,
+}
+
+fn first() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_first(log: &u64) -> bool {
+    *log == 1
 }
 
 /// How far a journal had come.

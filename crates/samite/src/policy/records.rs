@@ -65,6 +65,10 @@ impl Client {
                 sum.saturating_add(state.head.saturating_sub(state.parent.map_or(0, |parent| parent.seq)))
             })
         };
+        let mut acts: u64 = 0;
+        for log in 1..=core.0.ledger.audit_log(None).await?.map_or(0, |newest| newest.log) {
+            acts = acts.saturating_add(core.0.ledger.audit_log(Some(log)).await?.map_or(0, |state| state.size));
+        }
         let subjects: BTreeSet<Pseudonym> = open().map(|state| state.owner).filter(|owner| *owner != tenant).collect();
         let held = vec![
             Held {
@@ -75,11 +79,7 @@ impl Client {
             Held { category: "entries", what: "the entries of branches", count: entries(JournalKind::Branch) },
             Held { category: "artifacts", what: "what was made for persons", count: entries(JournalKind::Artifacts) },
             Held { category: "trees", what: "the files that agents work on", count: entries(JournalKind::Workspace) },
-            Held {
-                category: "acts",
-                what: "who did what, without contents: decisions, erasures, anchors",
-                count: entries(JournalKind::TenantControl),
-            },
+            Held { category: "acts", what: "leaves of the audit log: who did what, without contents", count: acts },
         ];
         let said = core.said_of_tenant(EntryKind::DATASET_EXPORTED).await?;
         let consents = this.consents().await?;

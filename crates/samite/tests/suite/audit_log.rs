@@ -204,10 +204,62 @@ fn a_collection_anchors_what_is_idle() {
         let covered = client.audit().covering(session.current, 1).await;
         assert_eq!(covered.unwrap_err().code(), "not_covered");
         client.collect().await.unwrap();
-        let (log, index) = client.audit().covering(session.current, 1).await.unwrap();
-        let (act, _) = client.audit().show(Some(log), index).await.unwrap();
+        let found = client.audit().covering(session.current, 1).await.unwrap();
+        assert_eq!((found.log, found.seq), (1, 1));
+        let (act, _) = client.audit().show(Some(found.log), found.index).await.unwrap();
         assert_eq!(act.leaf.act.as_str(), "anchored");
         let anchor = act.leaf.anchors.iter().find(|anchor| anchor.journal == session.current).unwrap();
         assert_eq!(anchor.seq, 1);
+    });
+}
+
+#[test]
+fn what_others_do_while_the_log_is_verified_is_no_finding() {
+    let place = Place::new();
+    let directory = place.directory("work");
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let (session, _) = session(&client, &directory).await;
+        let forked = client.fork(session, ForkOptions { seq: Some(2), ..ForkOptions::default() }).await.unwrap();
+        let writer = client.writer(session, Some(forked.branch), WriterOptions::default()).await.unwrap();
+        writer.append(event("beside")).await.unwrap();
+        writer.release().await.unwrap();
+        client.audit().anchor(&Observer::default()).await.unwrap();
+        // Once the leaves are read, and before the journals are, another process deletes the branch.
+        let other = std::sync::Mutex::new(Some(place.open()));
+        let observer = Observer::new(move |progress| {
+            if progress.what == "verifying leaves"
+                && let Some(store) = other.lock().unwrap().take()
+            {
+                let deleting = std::thread::spawn(move || {
+                    run(async {
+                        let client = store.client().await.unwrap();
+                        client.delete_branch(session, forked.branch).await.unwrap();
+                    });
+                });
+                deleting.join().unwrap();
+            }
+        });
+        let report = client.audit().verify(&[], &observer).await.unwrap();
+        assert_eq!(report.findings, []);
+        assert_eq!(acts(&client).await.last().unwrap(), "branch_deleted");
+    });
+}
+
+#[test]
+fn a_leaf_that_is_missing_is_named() {
+    let place = Place::new();
+    let directory = place.directory("work");
+    run(async {
+        let store = place.open();
+        session(&store.client().await.unwrap(), &directory).await;
+        let path = store.home().join("ledger.db");
+        store.close().await;
+        Connection::open(&path).unwrap().execute("DELETE FROM leaf WHERE id % 1024 = 2", []).unwrap();
+        let client = place.open().client().await.unwrap();
+        let report = client.audit().verify(&[], &Observer::default()).await.unwrap();
+        let found: Vec<_> = report.findings.iter().map(|found| (found.code, found.index)).collect();
+        assert_eq!(found[0], ("missing_leaf", Some(2)));
     });
 }

@@ -54,6 +54,8 @@ struct Moved {
     bytes: u64,
     pruned_files: u64,
     pruned_bytes: u64,
+    #[serde(skip)]
+    prune: bool,
 }
 
 impl Answer for Moved {
@@ -63,7 +65,13 @@ impl Answer for Moved {
         }
         let (leaves, files) = (count(self.leaves, "leaf"), count(self.files, "file"));
         page.line(format!("{} verifies with {leaves}, those before {}", self.archive, self.before));
+        if !self.before.is_multiple_of(256) {
+            page.line("a file holds up to 256 leaves: later ones in the same file are there as well");
+        }
         page.line(format!("wrote {files} ({})", bytes(self.bytes)));
+        if self.prune && self.pruned_files == 0 {
+            page.line("nothing was removed: no file of the export is only of leaves before that (256 to a file)");
+        }
         if self.pruned_files > 0 {
             page.line(format!("removed {} ({})", count(self.pruned_files, "file"), bytes(self.pruned_bytes)));
             page.line(format!("verify the export from there on: --from {}", self.before));
@@ -98,6 +106,7 @@ impl Archive {
             bytes: archived.bytes,
             pruned_files: pruned.files,
             pruned_bytes: pruned.bytes,
+            prune: self.prune,
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -18,10 +18,14 @@ use std::process::ExitCode;
 #[command(after_long_help = "\
 Examples:
   samite audit export /media/auditor
+  samite audit export /media/auditor --cosigned
   samite audit verify --folder /media/auditor --key \"$(cat key)\"")]
 pub(crate) struct Export {
     /// The folder; it is made, or has an earlier export of this log
     folder: PathBuf,
+    /// Up to the last head that a witness cosigned, also where something was done since
+    #[arg(long)]
+    cosigned: bool,
     /// An older log of this store, by its number
     #[arg(long, value_name = "LOG")]
     log: Option<u64>,
@@ -50,7 +54,8 @@ impl Export {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
         let progress = surface.printer.progress("exporting the audit log");
-        let (head, exported) = client.audit().export(self.log, &self.folder, &progress.observer()).await?;
+        let (head, exported) =
+            client.audit().export(self.log, self.cosigned, &self.folder, &progress.observer()).await?;
         drop(progress);
         surface.printer.answer(&Exported {
             folder: self.folder.display().to_string(),

@@ -1,18 +1,20 @@
 //! `samite audit log`.
 
 use crate::printer::words::{rfc3339, time};
-use crate::printer::{Answer, Column, Page, Table};
+use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::reference::Reference;
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::audit::{AuditQuery, AuditedAct};
-use samite_model::Result;
+use samite_model::audit::{Coverage, coverage};
+use samite_model::{EntryKind, Error, ErrorKind, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 
 /// Show what was done, and by whom
 ///
-/// The newest acts by default. Names are those that the store's keys know: an erased person has none any more.
+/// The newest acts by default. Names are those that the store's keys know: an erased person has none any more. With
+/// --session also what was decided of it: holds, consents and erasures.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -21,13 +23,13 @@ Examples:
   samite audit log --session . --all
   samite audit log --all --json | jq -r '.acts[] | [.at, .user, .act] | @tsv'")]
 pub(crate) struct Log {
-    /// Only acts on this session
+    /// Only acts on this session; one that was erased by its whole id
     #[arg(long, value_name = "SESSION")]
     session: Option<Reference>,
     /// Only this act; may be given several times
     #[arg(long, value_name = "ACT")]
     act: Vec<String>,
-    /// Only acts of this person, such as user:ada
+    /// Only acts of this person, such as ada or user:ada
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// How many, counted from the newest
@@ -49,6 +51,8 @@ pub(super) struct Act {
     pub(super) at: String,
     #[serde(rename = "act")]
     pub(super) did: String,
+    /// That it took something back, in a word.
+    pub(super) undone: Option<&'static str>,
     pub(super) user: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) workload: Option<String>,
@@ -68,6 +72,7 @@ impl Act {
             index: act.index,
             at: rfc3339(leaf.at),
             did: leaf.act.to_string(),
+            undone: act.undone,
             user: act.actor.user.clone(),
             agent: act.actor.agent.clone(),
             workload: act.actor.workload.clone(),
@@ -77,6 +82,11 @@ impl Act {
             seq: leaf.seq,
             time: leaf.at,
         }
+    }
+
+    /// What was done, for a person.
+    pub(super) fn what(&self) -> String {
+        self.undone.map_or_else(|| self.did.clone(), |undone| format!("{} ({undone})", self.did))
     }
 
     /// Who, in one word for a person.
@@ -92,12 +102,15 @@ impl Act {
 #[derive(Serialize)]
 struct Acts {
     acts: Vec<Act>,
+    /// Logs from before the store was put back from an older copy, which are not shown.
+    earlier: Vec<u64>,
 }
 
 impl Answer for Acts {
     fn show(&self, page: &mut Page) {
         if self.acts.is_empty() {
-            return page.line("nothing that matches was logged");
+            page.line("nothing that matches was logged");
+            return self.show_earlier(page);
         }
         let mut table = Table::new(&[
             ("LEAF", Column::Right),
@@ -108,29 +121,70 @@ impl Answer for Acts {
         ]);
         for act in &self.acts {
             let session = act.session.as_deref().map(crate::printer::words::short_id).unwrap_or_default();
-            table.row([act.index.to_string(), time(act.time), act.did.clone(), act.who(), session]);
+            table.row([act.index.to_string(), time(act.time), act.what(), act.who(), session]);
         }
         page.table(&table);
+        self.show_earlier(page);
     }
+}
+
+impl Acts {
+    fn show_earlier(&self, page: &mut Page) {
+        for log in &self.earlier {
+            let what = format!("log {log} is from before this store was put back: `samite audit log --log {log}`");
+            page.styled(Style::Dim, what);
+        }
+    }
+}
+
+/// Refuses a word that no act has.
+fn check_act(act: &str) -> Result<()> {
+    let is_act = |kind: &EntryKind| coverage(*kind) == Coverage::Leaf;
+    if EntryKind::from_name(act).is_some_and(|kind| is_act(&kind)) {
+        return Ok(());
+    }
+    let mut acts: Vec<String> = EntryKind::ALL.iter().filter(|kind| is_act(kind)).map(|kind| kind.name()).collect();
+    acts.sort();
+    Err(Error::invalid("unknown_act", format!("{act:?} is no act")).hint(format!("acts are {}", acts.join(", "))))
 }
 
 impl Log {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let session = match &self.session {
-            Some(session) => Some(session.find_session(&client).await?),
-            None => None,
-        };
+        self.act.iter().try_for_each(|act| check_act(act))?;
+        let (mut session, mut gone) = (None, None);
+        if let Some(reference) = &self.session {
+            session = match reference.find_session(&client).await {
+                // Leaves stay when a session is erased: the id alone finds them.
+                Err(error) if error.kind() == ErrorKind::NotFound => match reference.to_string().parse() {
+                    Ok(id) => {
+                        gone = Some(error);
+                        Some(id)
+                    }
+                    Err(_) => return Err(error),
+                },
+                found => Some(found?),
+            };
+        }
         let query = AuditQuery {
             log: self.older,
             acts: self.act,
             session,
-            user: self.user,
+            user: self.user.map(|user| if user.contains(':') { user } else { format!("user:{user}") }),
             last: (!self.all).then_some(self.last),
             ..AuditQuery::default()
         };
-        let acts = client.audit().read(&query).await?.iter().map(Act::new).collect();
-        surface.printer.answer(&Acts { acts })?;
+        let audit = client.audit();
+        let acts: Vec<Act> = audit.read(&query).await?.iter().map(Act::new).collect();
+        if let Some(error) = gone.filter(|_| acts.is_empty()) {
+            return Err(error);
+        }
+        let mut earlier: Vec<u64> = audit.logs().await?.iter().map(|log| log.log).collect();
+        earlier.pop();
+        if self.older.is_some() {
+            earlier.clear();
+        }
+        surface.printer.answer(&Acts { acts, earlier })?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -42,7 +42,7 @@ impl Answer for Shown {
         let fact = |page: &mut Page, name: &str, value: &str| {
             page.spans(&[(Style::Dim, &format!("{name:<9}")), (Style::Plain, value)]);
         };
-        fact(page, "act", &self.act.did);
+        fact(page, "act", &self.act.what());
         fact(page, "when", &time(self.at));
         fact(page, "who", &self.act.who());
         fact(page, "of", self.act.owner.as_deref().unwrap_or("(erased)"));

@@ -4,7 +4,7 @@ use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite_host::files;
-use samite_model::{Error, Result};
+use samite_model::{EntryKind, Error, Observer, Result};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,8 +57,19 @@ impl Prove {
             .hint("finish it: `samite erase resume`"));
         };
         let audit = client.audit();
-        let (log, index) = audit.covering(at.journal, at.seq).await?;
-        let proven = audit.prove(Some(log), index, true).await?;
+        let proven = match audit.prove_entry(None, at, true).await {
+            // A store that was put back has the act in a log that is not gone on with: its new log covers it from now on.
+            Err(error) if matches!(error.code(), "not_covered" | "published_ahead") => {
+                audit.anchor(&Observer::default()).await?;
+                audit.prove_entry(None, at, true).await?
+            }
+            proven => proven?,
+        };
+        if proven.at != at || proven.what != EntryKind::ERASED.name() {
+            let what = format!("leaf {} of log {} does not prove erasure {id}", proven.index, proven.log);
+            return Err(Error::corrupt("other_act", what).hint("run `samite audit verify`"));
+        }
+        let (log, index) = (proven.log, proven.index);
         files::write_atomic(&self.to, proven.proof.to_string().as_bytes(), files::PRIVATE_FILE)?;
         surface.printer.answer(&Proven { id, path: self.to.display().to_string(), log, index })?;
         Ok(ExitCode::SUCCESS)
