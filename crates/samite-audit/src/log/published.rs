@@ -60,8 +60,8 @@ impl PublishedHeads {
     }
 
     /// The head of each log, the oldest log first.
-    pub fn iter(&self) -> std::slice::Iter<'_, Published> {
-        self.0.iter()
+    pub fn all(&self) -> &[Published] {
+        &self.0
     }
 
     /// Puts a head in unless there is one of that log that is as large; whether it did.

@@ -123,7 +123,7 @@ fn a_store_that_is_put_back_begins_another_log_that_names_what_was_published() {
     copy(&place.path().join("older"), &place.store());
     // Before anything is done in it, the older copy says what it lacks, and gives no head of that log away.
     assert_eq!(place.run(&["audit", "verify"]).status, 8);
-    assert_eq!(text(&place.json(&["audit", "prove", "1"]).error(4), "/error/code"), "published_ahead");
+    assert_eq!(text(&place.json(&["audit", "prove", "1"]).error(4), "/code"), "published_ahead");
     place.run(&["fork", &session]).ok();
     let second = key(&place);
     assert!(first.contains("/1+") && second.contains("/2+"), "{first} {second}");

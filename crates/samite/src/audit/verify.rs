@@ -80,7 +80,7 @@ impl Audit {
             seen.ended = (log, state.size);
             self.verify_log(&state, keys, published.of(log), &mut seen, observer).await?;
         }
-        for head in published.iter().filter(|head| head.log > newest) {
+        for head in published.all().iter().filter(|head| head.log > newest) {
             seen.found("published_log_missing", newest, None, behind(head));
         }
         seen.forgive();
