@@ -94,7 +94,7 @@ mod tests {
         let (log, other) = signers();
         let root = leaf_hash(&leaf().encode().unwrap());
         assert_eq!(read.verify(root, &log.verifier(), &[]).unwrap().head.size, 2);
-        let code = |root, key| read.verify(root, key, &[]).unwrap_err().code();
+        let code = |root, key: &VerifierKey| read.verify(root, key, &[]).unwrap_err().code();
         assert_eq!(code(Hash([7; 32]), &log.verifier()), "not_consistent");
         assert_eq!(code(root, &other.verifier()), "not_signed");
         let longer = ConsistencyProof { old: 2, ..read };
