@@ -138,15 +138,15 @@ fn what_is_shown_of_a_covered_entry_must_be_that_entry() {
     let bytes = fs::read(place.path().join("receipt")).unwrap();
     let proof = Proof::parse(&bytes).unwrap();
     let receipt: Value = serde_json::from_slice(proof.extra.as_deref().unwrap()).unwrap();
-    let changes: [fn(&mut Value); 4] = [
+    let tampering: [fn(&mut Value); 4] = [
         |receipt| receipt["covered"]["before"] = Value::String("00".repeat(32)),
         |receipt| receipt["covered"]["seq"] = Value::from(2),
         |receipt| drop(receipt["covered"]["headers"].as_array_mut().unwrap().pop()),
         |receipt| receipt["payload"] = Value::String("e30=".to_owned()),
     ];
-    for change in changes {
+    for tamper in tampering {
         let mut receipt = receipt.clone();
-        change(&mut receipt);
+        tamper(&mut receipt);
         let changed = Proof { extra: None, ..proof.clone() }.with_extra(receipt.to_string().into_bytes()).unwrap();
         fs::write(place.path().join("changed"), changed.to_string()).unwrap();
         place.json(&["audit", "verify-proof", "changed", "--key", &own]).error(8);
