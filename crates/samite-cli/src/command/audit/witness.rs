@@ -73,7 +73,7 @@ impl Witness {
         for ((url, key), answer) in witnesses.into_iter().zip(cosigned.answers) {
             let witness = key.name().to_owned();
             answers.push(match answer {
-                Ok(cosigner) => Answered { witness, url, cosigned_at: Some(cosigner.seconds), error: None },
+                Ok(signed) => Answered { witness, url, cosigned_at: Some(signed.seconds), error: None },
                 Err(error) => {
                     let said = error.message().to_owned();
                     failed.get_or_insert(error);
