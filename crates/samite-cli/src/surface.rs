@@ -85,6 +85,12 @@ impl Surface {
             let what = if done.started.replayed { "done again in this older copy" } else { "finished" };
             self.printer.note(&format!("erasure {} was {what}", done.started.erasure.short()));
         }
+        if let Some(error) = store.erasures_wait() {
+            self.printer.note(&format!(
+                "an erasure is not finished: {}; what it takes cannot be read any more",
+                error.message()
+            ));
+        }
         if store.is_first_use() {
             self.printer.note(&format!("made a store in {}", store.directory().display()));
             self.printer.note(&format!("its master key is in {}", store.master()));

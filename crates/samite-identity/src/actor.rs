@@ -1,5 +1,6 @@
 //! The chain of actors of a token (RFC 8693): who acts now, and for which agents before it.
 
+use crate::config::Issuer;
 use samite_model::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -10,21 +11,14 @@ const LONGEST: usize = 8;
 ///
 /// # Errors
 /// `denied` (`bad_actor`) for a chain that is none, or too long.
-pub(crate) fn actors(claims: &Map<String, Value>, issuer: &str) -> Result<Option<(String, Vec<String>)>> {
+pub(crate) fn actors(claims: &Map<String, Value>, issuer: &Issuer) -> Result<Option<(String, Vec<String>)>> {
     let mut chain = Vec::new();
     let mut next = claims.get("act");
     while let Some(act) = next {
         let act = act.as_object().ok_or_else(bad)?;
         let subject = act.get("sub").and_then(Value::as_str).filter(|subject| !subject.is_empty()).ok_or_else(bad)?;
-        let name = match act.get("iss") {
-            None => subject.to_owned(),
-            Some(from) => match from.as_str() {
-                Some(from) if from == issuer => subject.to_owned(),
-                Some(from) => format!("{from}|{subject}"),
-                None => return Err(bad()),
-            },
-        };
-        chain.push(name);
+        let of = act.get("iss").map(|of| of.as_str().ok_or_else(bad)).transpose()?;
+        chain.push(issuer.agent(subject, of)?);
         if chain.len() > LONGEST {
             return Err(bad());
         }
@@ -51,7 +45,9 @@ mod tests {
 
     #[test]
     fn the_outermost_acts_for_those_within() {
-        let read = |claims: Value| actors(claims.as_object().unwrap(), "i");
+        let text = "[[issuer]]\nname = \"i\"\naudience = [\"a\"]\nkeys = \"k\"\n";
+        let config = crate::config::Config::parse(text, std::path::Path::new("/")).unwrap();
+        let read = |claims: Value| actors(claims.as_object().unwrap(), &config.issuers[0]);
         assert_eq!(read(json!({"sub": "ada"})).unwrap(), None);
         assert_eq!(read(json!({"act": {"sub": "a"}})).unwrap(), Some(("a".to_owned(), vec![])));
         let three = json!({"act": {"sub": "c", "iss": "i", "act": {"sub": "b", "iss": "j", "act": {"sub": "a"}}}});

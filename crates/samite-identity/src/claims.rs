@@ -2,7 +2,7 @@
 
 use crate::LEEWAY;
 use crate::actor::actors;
-use crate::config::{Issuer, Users};
+use crate::config::{Issuer, SEPARATOR, Users};
 use samite_model::{Error, Principal, Result, Tenant, limits};
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ pub(crate) fn principal(claims: &Map<String, Value>, issuer: &Issuer, now: i64) 
         );
     };
     let user = match issuer.users {
-        Users::IssuerAndSubject => format!("{}|{subject}", issuer.name),
+        Users::IssuerAndSubject => format!("{}{SEPARATOR}{subject}", issuer.name),
         Users::Subject => subject.to_owned(),
     };
     if user == RESERVED {
@@ -39,10 +39,14 @@ pub(crate) fn principal(claims: &Map<String, Value>, issuer: &Issuer, now: i64) 
         Error::denied("wrong_tenant", format!("what the claim {:?} says is no tenant's name", issuer.claims.tenant))
             .hint("1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
     })?;
-    let (agent, parents) = match actors(claims, &issuer.name)? {
+    if !issuer.speaks_for(&tenant) {
+        return Err(Error::denied("issuers_tenant", "the issuer does not speak for the tenant that the token names")
+            .hint("`tenants` of the issuer in the configuration says whose it may name"));
+    }
+    let (agent, parents) = match actors(claims, issuer)? {
         Some(chain) => chain,
         None => match first(claims, &issuer.claims.agent) {
-            Some(agent) => (agent.to_owned(), Vec::new()),
+            Some(agent) => (issuer.agent(agent, None)?, Vec::new()),
             None => {
                 return Err(Error::denied("missing_agent", "the token names no agent")
                     .hint("`act`, or the id of a client, says which agent acts"));

@@ -28,9 +28,15 @@ pub struct Issuer {
     /// Its keys, a JSON Web Key Set: an `https:` URL (`http:` on this machine only), or a file, which is relative to that of
     /// the configuration.
     pub keys: String,
+    /// The tenants that it speaks for: tokens for others are refused. None is every one, for who is the only issuer.
+    #[serde(default)]
+    pub tenants: Option<Vec<Tenant>>,
     /// What its users are called.
     #[serde(default)]
     pub users: Users,
+    /// What its agents are called.
+    #[serde(default)]
+    pub agents: Agents,
     /// Where the parts of a principal stand.
     #[serde(default)]
     pub claims: Claims,
@@ -43,8 +49,53 @@ pub enum Users {
     /// By issuer and subject, `ISSUER|SUBJECT`: no two issuers ever name the same one.
     #[default]
     IssuerAndSubject,
-    /// By subject alone, which only one issuer's users can be.
+    /// By subject alone, in tenants for which no other issuer speaks.
     Subject,
+}
+
+/// What agents are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agents {
+    /// By name alone, in tenants for which no other issuer speaks.
+    #[default]
+    Name,
+    /// By issuer and name, `ISSUER|NAME`: no two issuers ever name the same one.
+    IssuerAndName,
+}
+
+impl Issuer {
+    /// Whether it speaks for a tenant.
+    pub fn speaks_for(&self, tenant: &Tenant) -> bool {
+        self.tenants.as_ref().is_none_or(|tenants| tenants.contains(tenant))
+    }
+
+    fn shares_with(&self, other: &Self) -> bool {
+        match (&self.tenants, &other.tenants) {
+            (Some(own), Some(others)) => own.iter().any(|tenant| others.contains(tenant)),
+            _ => true,
+        }
+    }
+
+    /// What an agent is called that a token names, with the issuer that the token says it is of, where it says one. The name of
+    /// an issuer holds no `|`, so the first one ends it, and no name of one issuer is ever one of another.
+    ///
+    /// # Errors
+    /// `denied` (`bad_actor`) for an issuer whose name cannot be told from the agent's.
+    pub(crate) fn agent(&self, name: &str, of: Option<&str>) -> Result<String> {
+        let of = of.filter(|of| *of != self.name);
+        if of.is_some_and(|of| of.contains(SEPARATOR)) {
+            return Err(Error::denied("bad_actor", "the token names an actor of an issuer whose name holds |")
+                .hint("`iss` in `act` is an issuer's name"));
+        }
+        Ok(match (self.agents, of) {
+            (Agents::Name, None) if !name.contains(SEPARATOR) => name.to_owned(),
+            (_, None) => format!("{}{SEPARATOR}{name}", self.name),
+            (Agents::Name, Some(of)) => format!("{of}{SEPARATOR}{name}"),
+            // It is this issuer's word that it is the other's.
+            (Agents::IssuerAndName, Some(of)) => format!("{}{SEPARATOR}{of}{SEPARATOR}{name}", self.name),
+        })
+    }
 }
 
 /// The claims that the parts of a principal stand in. A name that begins with `/` is a path into nested objects.
@@ -117,6 +168,9 @@ impl DevelopmentToken {
     }
 }
 
+/// What stands between an issuer's name and what it names.
+pub(crate) const SEPARATOR: char = '|';
+
 /// The shortest development token: none that is guessed or typed by mistake.
 const SHORTEST: usize = 16;
 
@@ -127,9 +181,9 @@ impl Config {
     /// `invalid` (`bad_identity_config`), naming what is wrong; the text itself is never shown.
     pub fn parse(text: &str, directory: &Path) -> Result<Self> {
         let mut config: Self = toml::from_str(text).map_err(|error: toml::de::Error| {
-            // The error's own display quotes lines of the file, which may hold a development token.
+            // The error's own display quotes lines of the file, and its message values, which may be a development token.
             let line = error.span().map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count());
-            wrong(&format!("line {}: {}", line + 1, error.message()))
+            wrong(&format!("line {}: {}", line + 1, unquoted(error.message())))
         })?;
         for issuer in &mut config.issuers {
             issuer.keys = KeySource::parse(&issuer.keys, directory)?.to_string();
@@ -153,8 +207,28 @@ impl Config {
             if self.issuers.iter().take(place).any(|other| other.name == issuer.name) {
                 return Err(wrong(&format!("issuer {:?} is there twice", issuer.name)));
             }
-            if issuer.users == Users::Subject && self.issuers.len() > 1 {
-                return Err(wrong("users by subject alone are one issuer's: two could name the same one"));
+            if issuer.name.contains(SEPARATOR) {
+                return Err(wrong(&format!(
+                    "the name of issuer {} holds {SEPARATOR}, which ends it in names",
+                    place + 1
+                )));
+            }
+            if issuer.tenants.as_ref().is_some_and(Vec::is_empty) {
+                return Err(wrong(&format!("issuer {:?} speaks for no tenant", issuer.name)));
+            }
+            if issuer.tenants.is_none() && self.issuers.len() > 1 {
+                return Err(wrong(&format!(
+                    "issuer {:?} needs `tenants`: of several issuers each says which tenants it speaks for",
+                    issuer.name
+                )));
+            }
+            let named = issuer.users == Users::Subject || issuer.agents == Agents::Name;
+            if named && self.issuers.iter().any(|other| other.name != issuer.name && issuer.shares_with(other)) {
+                return Err(wrong(&format!(
+                    "issuer {:?} shares a tenant with another, which could give the same names: it needs users = \
+                     \"issuer_and_subject\" and agents = \"issuer_and_name\"",
+                    issuer.name
+                )));
             }
             let Claims { tenant, agent, workload, scopes } = &issuer.claims;
             if [tenant, scopes].into_iter().chain(agent).chain(workload).any(String::is_empty) || workload.is_empty() {
@@ -168,6 +242,22 @@ impl Config {
             token.principal().check()?;
         }
         Ok(())
+    }
+}
+
+/// What a parser says without what it quotes of the file: where it stands is told by the line.
+fn unquoted(message: &str) -> String {
+    let expected = message.rsplit_once(", expected ").map(|(_, expected)| expected);
+    let begins = |word: &str| message.starts_with(word);
+    match expected {
+        Some(expected) if begins("invalid type") || begins("invalid value") => {
+            format!("another kind of value stands there: expected {expected}")
+        }
+        Some(expected) if begins("unknown field") => format!("a name that is not known: expected {expected}"),
+        Some(expected) if begins("unknown variant") => format!("a word that is not known: expected {expected}"),
+        // The names of fields are ours.
+        _ if begins("missing field `") => message.to_owned(),
+        _ => "it cannot be read".to_owned(),
     }
 }
 
@@ -212,15 +302,54 @@ workload = "laptop"
     }
 
     #[test]
+    fn in_a_tenant_names_are_one_issuers() {
+        let issuer = |name: &str, tenants: &str, more: &str| {
+            format!("[[issuer]]\nname = \"{name}\"\naudience = [\"a\"]\nkeys = \"k\"\ntenants = [{tenants}]\n{more}")
+        };
+        let plain = "users = \"subject\"\n";
+        let whole = "agents = \"issuer_and_name\"\n";
+        for (text, is_right) in [
+            (issuer("i", "\"acme\"", plain) + &issuer("j", "\"other\"", plain), true),
+            (issuer("i", "\"acme\"", plain) + &issuer("j", "\"other\", \"acme\"", plain), false),
+            (issuer("i", "\"acme\"", whole) + &issuer("j", "\"acme\"", ""), false),
+            (issuer("i", "\"acme\"", whole) + &issuer("j", "\"acme\"", whole), true),
+        ] {
+            let found = Config::parse(&text, Path::new("/"));
+            assert_eq!(found.is_ok(), is_right, "{text}: {found:?}");
+            assert!(is_right || found.unwrap_err().message().contains("shares a tenant"));
+        }
+        // Whatever two issuers call an agent of theirs, or of each other, it is never the same.
+        let text = issuer("i", "\"acme\"", whole) + &issuer("j", "\"acme\"", whole);
+        let config = Config::parse(&text, Path::new("/")).unwrap();
+        let names = ["a", "j|a", "i|a", "|a", "i"];
+        let of = [None, Some("i"), Some("j"), Some("k")];
+        let all = |issuer: &Issuer| -> Vec<String> {
+            names.iter().flat_map(|name| of.map(|of| issuer.agent(name, of).unwrap())).collect()
+        };
+        let (one, other) = (all(&config.issuers[0]), all(&config.issuers[1]));
+        assert!(one.iter().all(|name| !other.contains(name)), "{one:?} {other:?}");
+        assert!(config.issuers[0].agent("a", Some("i|j")).is_err());
+        // Where names are plain, one that holds the separator is none that another issuer's could be.
+        let alone = Config::parse(&issuer("i", "\"acme\"", plain), Path::new("/")).unwrap();
+        let agent = |name: &str, of: Option<&str>| alone.issuers[0].agent(name, of).unwrap();
+        assert_eq!(
+            (agent("a", None), agent("j|b", None), agent("b", Some("j"))),
+            ("a".into(), "i|j|b".into(), "j|b".into())
+        );
+    }
+
+    #[test]
     fn a_wrong_one_is_refused_and_not_quoted() {
         let issuer = "[[issuer]]\nname = \"i\"\naudience = [\"a\"]\nkeys = \"k\"\n";
         for (text, says) in [
             (String::new(), "no issuer"),
             ("[[issuer]]\nname = \"i\"\nkeys = \"k\"\n".to_owned(), "audience"),
-            (format!("{issuer}{issuer}"), "twice"),
-            (format!("{issuer}users = \"subject\"\n{}", issuer.replace("\"i\"", "\"j\"")), "subject alone"),
+            (format!("{issuer}tenants = [\"a\"]\n{issuer}"), "twice"),
+            (format!("{issuer}{}", issuer.replace("\"i\"", "\"j\"")), "which tenants"),
+            (format!("{issuer}tenants = []\n"), "no tenant"),
+            (issuer.replace("\"i\"", "\"i|j\""), "holds |"),
             (issuer.replace("\"k\"", "\"http://issuer.example/k\""), "https"),
-            (format!("{issuer}leeway = 900\n"), "leeway"),
+            (format!("{issuer}leeway = 900\n"), "line 5: a name that is not known"),
             (issuer.replace("[\"a\"]", "[]"), "audience"),
             (format!("{issuer}claims.tenant = \"\"\n"), "without a name"),
             (
@@ -232,6 +361,20 @@ workload = "laptop"
             let error = Config::parse(&text, Path::new("/")).unwrap_err();
             assert_eq!(error.code(), "bad_identity_config", "{text}");
             assert!(error.message().contains(says), "{text}: {error}");
+        }
+        // Whatever stands where a token, a key or a word should be, nothing of it is told.
+        for quoted in [
+            WHOLE.replace("\"development-only-1\"", "1234567890123456"),
+            WHOLE.replace("workload = \"laptop\"", "workload = \"laptop\"\nscopes = \"sixteen-and-more-1\""),
+            WHOLE.replace("token = ", "token = [\"sixteen-and-more-1\", 1234567890123456]\ntoken = "),
+            WHOLE.replace("users = \"subject\"", "users = \"sixteen-and-more-1\""),
+            WHOLE.replace("tenant = \"acme\"", "tenant = \"Sixteen-and-more-1\""),
+            format!("{WHOLE}sixteen-and-more-1 = 2\n"),
+            format!("{WHOLE}sixteen-and-more-1\n"),
+        ] {
+            assert_ne!(quoted, WHOLE);
+            let error = format!("{:?}", Config::parse(&quoted, Path::new("/")).unwrap_err());
+            assert!(!error.contains("ixteen-and") && !error.contains("1234567890123456"), "{error}");
         }
         let broken = WHOLE.replace("\"laptop\"", "laptop");
         let error = Config::parse(&broken, Path::new("/")).unwrap_err();

@@ -17,7 +17,7 @@ mod keys;
 mod token;
 mod verifier;
 
-pub use config::{Claims, Config, DevelopmentToken, Issuer, Users};
+pub use config::{Agents, Claims, Config, DevelopmentToken, Issuer, Users};
 pub use fetch::{Fetch, KeySource, SystemFetch};
 pub use key_set::{COOL_DOWN, FRESH, STALE};
 pub use token::LONGEST_TOKEN;

@@ -175,7 +175,7 @@ impl Storage {
             if entry.purpose == Purpose::Destroyed {
                 continue;
             }
-            *entry = if entry.subject == subject {
+            *entry = if entry.subject == subject && is_meant(entry) {
                 Entry { purpose: Purpose::Destroyed, wrapped: Vec::new(), ..entry.clone() }
             } else {
                 let plaintext = base.keys.unwrap(&base.name, entry)?;

@@ -7,7 +7,8 @@ use samite_model::{JournalId, KeyId, Pseudonym};
 /// What is to be erased, as one transaction.
 ///
 /// An erased entry is a tombstone: its header, link and commitment stay, so that what follows still verifies; its payload,
-/// with the salt that is sealed in it, its rows, and the registers that it set are gone.
+/// with the salt that is sealed in it, its rows (but for those of kinds that are to stay), and the registers that it set are
+/// gone.
 #[derive(Clone, Debug, Default)]
 pub struct Erasure {
     /// Entries that become tombstones; those of a run that are not there are left out.
@@ -19,6 +20,8 @@ pub struct Erasure {
     pub close: Vec<JournalId>,
     /// Keys under which nothing is appended from now on.
     pub keys: Vec<KeyId>,
+    /// Rows of these kinds stay with the tombstones.
+    pub keep: Vec<u16>,
 }
 
 /// What an erasure took.

@@ -7,14 +7,14 @@ mod root;
 #[cfg(test)]
 mod tests;
 
-pub use hold::{Hold, HoldOn, held};
+pub use hold::{Hold, HoldOn, held, held_also};
 pub use plan::{
-    ArtifactFacts, Because, Derived, DerivedKind, Facts, JournalFacts, MergeFacts, Plan, Reference, Role, SessionFacts,
-    plan,
+    ArtifactFacts, Because, Derived, DerivedKind, Elsewhere, Facts, JournalFacts, MergeFacts, Plan, Reference, Role,
+    SessionFacts, holds_words, plan,
 };
 pub use root::Root;
 
-use crate::{ArtifactId, BranchId, JournalId, SessionId};
+use crate::{ArtifactId, BranchId, FamilyId, JournalId, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// Own entries of one journal, from one seq to another, both included.
@@ -71,6 +71,11 @@ pub enum Scope {
         /// The last seq.
         to: u64,
     },
+    /// What was registered as a secret under one name.
+    Secret {
+        /// The keyed hash of the name.
+        secret: FamilyId,
+    },
 }
 
 impl Scope {
@@ -81,6 +86,7 @@ impl Scope {
             Self::Session { .. } => "session",
             Self::Artifact { .. } => "artifact",
             Self::Entries { .. } => "entries",
+            Self::Secret { .. } => "secret",
         }
     }
 

@@ -118,6 +118,8 @@ kinds! {
     HEAD_PUBLISHED = 85, "head_published";
     /// An erasure has begun: what it takes (tenant's control journal).
     ERASURE_STARTED = 72, "erasure_started";
+    /// What an erasure takes in journals of others beside what was planned (tenant's control journal).
+    ERASURE_EXTENDED = 91, "erasure_extended";
     /// An erasure is done: the proof of deletion (tenant's control journal).
     ERASED = 73, "erased";
     /// A legal hold was set: what is under it is kept (tenant's control journal).
@@ -142,6 +144,8 @@ kinds! {
     TRANSFER_DECIDED = 88, "transfer_decided";
     /// The store was copied: what is erased later is still in that copy (tenant's control journal).
     BACKED_UP = 86, "backed_up";
+    /// Data of a person, or the master key, was handed out (tenant's control journal).
+    HANDED_OUT = 95, "handed_out";
 }
 
 impl EntryKind {

@@ -34,5 +34,5 @@ pub use id::{
     Pseudonym, SessionId,
 };
 pub use kind::EntryKind;
-pub use principal::{Owner, Principal, Tenant};
+pub use principal::{Owner, Principal, Tenant, user_name};
 pub use progress::{Observer, Progress, stopped};

@@ -93,6 +93,17 @@ impl fmt::Display for Owner {
     }
 }
 
+/// The name of the user whom somebody means who writes NAME, or `user:NAME` as grants, the audit log and owners have it. A name that
+/// begins with `user:` itself is written with another before it.
+///
+/// # Errors
+/// `invalid` when the name is empty, longer than 512 bytes, or holds a control character.
+pub fn user_name(written: &str) -> Result<&str> {
+    let name = written.strip_prefix("user:").unwrap_or(written);
+    limits::check_name("a user's name", name)?;
+    Ok(name)
+}
+
 /// Who calls. Samite verifies and records identity; it does not issue it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Principal {
@@ -167,6 +178,16 @@ mod tests {
     fn a_missing_part_is_a_denial() {
         assert_eq!(principal("").check().unwrap_err().kind(), crate::ErrorKind::Denied);
         assert_eq!(principal("ada").owner().unwrap().as_str(), "user:ada");
+    }
+
+    #[test]
+    fn a_user_is_the_same_however_written() {
+        for (written, name) in [("ada", "ada"), ("user:ada", "ada"), ("user:user:ada", "user:ada"), ("i|7", "i|7")] {
+            assert_eq!(user_name(written).unwrap(), name);
+        }
+        for wrong in ["", "user:", "a\nb"] {
+            assert!(user_name(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -25,13 +25,15 @@ mod placeholder;
 mod policy;
 mod redactor;
 mod registered;
+mod screen;
 mod secret;
 mod shape;
 mod stream;
 mod view;
 
 pub use placeholder::{Fingerprint, holds_placeholder, may_become};
-pub use policy::{Class, EXPRESSION, Mode, PATTERNS, Pattern, Policy, check_name};
+pub use policy::{Class, EXPRESSION, Files, Mode, PATTERNS, Pattern, Policy, check_name};
 pub use redactor::{Finding, Redacted, Redactor};
 pub use registered::{LONGEST, MOST, Registered, SHORTEST, check as check_registered};
+pub use screen::is_text;
 pub use stream::{DOCUMENT, Located, Stream, UNIT, Units};

@@ -29,6 +29,34 @@ impl Mode {
     }
 }
 
+/// What happens with files of workspaces that hold something of what is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    /// They are not looked at.
+    Off,
+    /// They are stored like all others, and listed.
+    #[default]
+    Report,
+    /// They are listed, and stored in blocks under keys of their owner's: not found again for others, and unreadable everywhere
+    /// once the owner is erased.
+    Separate,
+}
+
+impl Files {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Report, Self::Separate];
+
+    /// The name in commands and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Report => "report",
+            Self::Separate => "separate",
+        }
+    }
+}
+
 /// What a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,11 +110,33 @@ pub struct Policy {
     pub pattern_mode: Mode,
     /// The user's own patterns.
     pub patterns: Vec<Pattern>,
+    /// Files of workspaces.
+    #[serde(skip_serializing_if = "is_report")]
+    pub files: Files,
+    /// Whether personal data is looked for in files too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub files_pii: bool,
+    /// Whether files were ever to be stored separately: some may be, whatever holds now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub files_separated: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_report(files: &Files) -> bool {
+    *files == Files::Report
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { secrets: Mode::Redact, pii: Mode::Report, pattern_mode: Mode::Redact, patterns: Vec::new() }
+        Self {
+            secrets: Mode::Redact,
+            pii: Mode::Report,
+            pattern_mode: Mode::Redact,
+            patterns: Vec::new(),
+            files: Files::Report,
+            files_pii: false,
+            files_separated: false,
+        }
     }
 }
 

@@ -176,6 +176,20 @@ impl Redactor {
         redacted
     }
 
+    /// Adds the registered secrets of a text.
+    pub(crate) fn registered_in(&self, text: &[u8], found: &mut Vec<Found>) {
+        if let Some(registered) = self.registered.as_ref() {
+            let mut known = Vec::new();
+            registered.find(text, &mut known);
+            found.extend(known.into_iter().map(|(hit, bytes)| self.found(hit, bytes, 0)));
+        }
+    }
+
+    /// Adds what the user's own patterns match.
+    pub(crate) fn patterns_in(&self, text: &[u8], hits: &mut Vec<Hit>) {
+        self.patterns.find(text, hits);
+    }
+
     /// What a text holds; `name` is what a field around it is called.
     fn walk(&self, text: &[u8], name: &[u8], depth: usize, budget: &mut Budget) -> Vec<Found> {
         if depth < DEPTH
@@ -361,7 +375,7 @@ impl Redactor {
         }
     }
 
-    fn findings(&self, found: &[Found], placed: bool) -> Vec<Finding> {
+    pub(crate) fn findings(&self, found: &[Found], placed: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
         for one in found {
             for part in &one.parts {
@@ -581,6 +595,7 @@ mod tests {
             pii: Mode::Off,
             pattern_mode: Mode::Redact,
             patterns: vec![Pattern { name: "customer".to_owned(), expression: "CUST-[0-9]+".to_owned() }],
+            ..Policy::default()
         };
         let redactor = Redactor::new(&policy, &[], Arc::new(keyed)).unwrap();
         let text = format!("CUST-42 has {TOKEN}");

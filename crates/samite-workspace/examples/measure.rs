@@ -20,7 +20,10 @@ use samite_host::{SystemClock, SystemRandomness};
 use samite_keys::{FileMaster, Keyring, KeyringOptions};
 use samite_ledger::{Commit, Ledger as _, OpenOptions, SqliteLedger};
 use samite_model::{BlockId, Owner, Pseudonym, Tenant};
-use samite_workspace::{RestoreOptions, ScanOptions, SnapshotOptions, Store, materialise, snapshot};
+use samite_redact::{Policy, Redactor};
+use samite_workspace::{
+    Match, RestoreOptions, ScanOptions, Screen, Screening, SnapshotOptions, Store, materialise, snapshot,
+};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,6 +60,26 @@ struct Place {
     owner: Pseudonym,
 }
 
+/// Looks at files as redaction does by default.
+struct Looking(Redactor);
+
+impl Screen for Looking {
+    fn screen(&self, bytes: &[u8]) -> Vec<Match> {
+        let found = self.0.screen(bytes).into_iter();
+        found
+            .filter_map(|one| {
+                let (class, kind) = (one.class.name(), one.kind.into_owned());
+                Some(Match { class, kind, fingerprint: one.fingerprint, place: one.place? })
+            })
+            .collect()
+    }
+}
+
+fn screening(separates: bool) -> Screening {
+    let redactor = Redactor::new(&Policy::default(), &[], Arc::new(|_: &[u8]| [0; 4])).unwrap();
+    Screening { screen: Some(Arc::new(Looking(redactor))), separates, separated: separates }
+}
+
 fn open(scratch: &Path) -> Place {
     let random = Arc::new(SystemRandomness::new());
     let keyring = Keyring::open(KeyringOptions {
@@ -73,6 +96,7 @@ fn open(scratch: &Path) -> Place {
         index: Arc::new(ledger.clone()),
         packs: Arc::new(FilePackStore::open(&scratch.join("packs")).unwrap()),
         tenant: keyring.tenant_pseudonym(),
+        screening: screening(false),
         sealing: Arc::new(keyring),
         clock: Arc::new(SystemClock),
         random,
@@ -174,15 +198,15 @@ fn floor(source: &Path, target: &Path) -> Times {
     Times::now().since(before).since(read)
 }
 
-fn take(place: &Place, base: Option<BlockId>) -> (BlockId, u64) {
+fn take(place: &Place, base: Option<BlockId>) -> (BlockId, u64, usize) {
     let scan = ScanOptions { cache: Some(place.scratch.join("cache/stat")), ..ScanOptions::default() };
     let made = snapshot(&place.store, &place.copy, &SnapshotOptions { owner: place.owner, base, scan }).unwrap();
     let mut commit = Commit::default();
-    let (root, bytes) = (made.root, made.new_bytes);
+    let (root, bytes, found) = (made.root, made.new_bytes, made.scanned.report().found.len());
     made.parts.add_to(&mut commit);
     block_on(place.ledger.commit(commit)).unwrap();
     std::fs::write(place.scratch.join("root"), root.to_string()).unwrap();
-    (root, bytes)
+    (root, bytes, found)
 }
 
 fn unused(scratch: &Path, name: &str) -> PathBuf {
@@ -202,11 +226,25 @@ fn empty(copy: &Path) {
 }
 
 fn stage(name: &str, scratch: &Path) {
-    let place = open(scratch);
+    let stage = name;
+    let mut place = open(scratch);
     let base = std::fs::read_to_string(scratch.join("root")).ok().and_then(|root| root.parse().ok());
     if matches!(name, "floor" | "restore") {
         syncfs(openat(CWD, scratch, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap()).unwrap();
     }
+    place.copy = std::fs::canonicalize(&place.copy).unwrap();
+    let (name, base) = match name {
+        // Into a store of its own, where nothing is known.
+        "unscreened" => {
+            place.store.screening = Screening::default();
+            ("first", None)
+        }
+        "separate" => {
+            place.store.screening = screening(true);
+            ("first", None)
+        }
+        name => (name, base),
+    };
     let before = Times::now();
     let mut took = None;
     let note = match name {
@@ -215,7 +253,10 @@ fn stage(name: &str, scratch: &Path) {
             walk(&place.copy, &mut files);
             format!("{files} files")
         }
-        "first" | "unchanged" | "ten" => format!("{} new bytes", take(&place, base).1),
+        "first" | "unchanged" | "ten" => {
+            let (_, bytes, found) = take(&place, base);
+            format!("{bytes} new bytes, {found} chunks with findings")
+        }
         "floor" => {
             took = Some(floor(&place.copy, &unused(scratch, "floor")));
             String::new()
@@ -229,7 +270,7 @@ fn stage(name: &str, scratch: &Path) {
         }
     };
     let Times { cpu, wall } = took.unwrap_or_else(|| Times::now().since(before));
-    println!("{name:10} {cpu:8.3} CPU s {wall:8.3} s {:5} MiB  {note}", peak_mebibytes());
+    println!("{stage:10} {cpu:8.3} CPU s {wall:8.3} s {:5} MiB  {note}", peak_mebibytes());
 }
 
 fn main() {
@@ -254,6 +295,14 @@ fn main() {
         assert!(Command::new(program).args(["--stage", name]).arg(scratch).status().unwrap().success());
     };
     run("walk");
+    // The same without a look at the files, and with what is found in blocks of its own: each in a store of its own.
+    for name in ["unscreened", "separate"] {
+        let other = scratch.join(name);
+        std::fs::create_dir(&other).unwrap();
+        std::os::unix::fs::symlink(scratch.join("copy"), other.join("copy")).unwrap();
+        let program = std::env::current_exe().unwrap();
+        assert!(Command::new(program).args(["--stage", name]).arg(&other).status().unwrap().success());
+    }
     run("first");
     for _ in 0..SHORT_ROUNDS {
         run("unchanged");

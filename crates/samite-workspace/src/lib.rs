@@ -18,6 +18,7 @@ mod payload;
 mod restore;
 mod rules;
 mod scan;
+mod screen;
 mod sealing;
 mod secrets;
 mod snapshot;
@@ -25,7 +26,7 @@ mod store;
 mod system;
 mod tree;
 
-pub use bundle::{Bundler, FileSource, FileStamp, Found, Stored, check_patterns, find_files};
+pub use bundle::{Bundler, FileSource, FileStamp, Found, Stored, check_patterns, content_as, find_files};
 pub use cache::CacheState;
 pub use collect::{
     Beginning, CollectOptions, Collected, OnDamage, Preview, Reach, Root, begin_collection, check_blocks, collect,
@@ -41,6 +42,7 @@ pub use restore::{
 };
 pub use rules::{RULE_FILE, exclusion};
 pub use scan::{ScanOptions, ScanReport, Scanned, Special};
+pub use screen::{FoundChunk, FoundKind, Match, Screen, Screening};
 pub use sealing::Sealing;
 pub use snapshot::{CommitParts, Snapshot, SnapshotOptions, scan, snapshot};
 pub use store::Store;

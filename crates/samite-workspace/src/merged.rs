@@ -1,9 +1,10 @@
 //! Trees that no directory holds yet: made of entries of other trees of the same owner, and of new bytes.
 
 use crate::assemble::Assembled;
-use crate::content::{CHUNKS, Chunker, Claimed, SMALL_FILE};
+use crate::content::{Chunker, Claimed, SMALL_FILE};
 use crate::output::{LivePin, Output};
 use crate::rules::RULE_FILE;
+use crate::screen::{CONTEXT, Chunk, FoundChunk};
 use crate::snapshot::{CommitParts, settle};
 use crate::store::Store;
 use crate::tree::Tree;
@@ -24,6 +25,8 @@ pub struct StoredTree {
     pub root: BlockId,
     /// What to commit together with the entry that names it.
     pub parts: CommitParts,
+    /// Where something was found in the new bytes.
+    pub found: Vec<FoundChunk>,
 }
 
 /// Stores a tree of these entries; where `contents` has bytes for a file, they are what it holds. The trees that the entries
@@ -44,8 +47,9 @@ pub fn store_tree(
     let mut output = Output::new(store, pin);
     let claimed = Claimed::default();
     let mut building = Building { store, owner, base, blocks: Vec::new(), bodies: BTreeMap::new() };
+    let mut found = Vec::new();
     for (path, bytes) in contents {
-        building.store_content(path, bytes, &claimed, &mut output)?;
+        found.extend(building.store_content(path, bytes, &claimed, &mut output)?);
     }
     let assembled = building.assemble(listing, contents)?;
     kill_point("merged_tree.assembled");
@@ -65,7 +69,7 @@ pub fn store_tree(
     }
     let (blocks, packs, pin) = output.finish()?;
     kill_point("merged_tree.ready");
-    Ok(StoredTree { root: assembled.root, parts: CommitParts::new(blocks, packs, settled.known, Some(pin)) })
+    Ok(StoredTree { root: assembled.root, parts: CommitParts::new(blocks, packs, settled.known, Some(pin)), found })
 }
 
 /// A tree that is being built.
@@ -79,27 +83,33 @@ struct Building<'a> {
 }
 
 impl Building<'_> {
-    /// Stores the bytes of a file, cut as a snapshot would cut them.
+    /// Stores the bytes of a file, cut as a snapshot would cut them, and says what was found in what is new.
     fn store_content(
         &mut self,
         path: &TreePath,
         bytes: &[u8],
         claimed: &Claimed,
         output: &mut Output<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<FoundChunk>> {
         let mut sizes = Vec::new();
         if bytes.len() as u64 > SMALL_FILE {
             sizes.extend(Chunker::new(self.store.sealing.chunk_seed()?).cut(bytes, true));
         } else if !bytes.is_empty() {
             sizes.push(bytes.len());
         }
-        let mut segments = Vec::new();
-        let mut rest = bytes;
+        let mut chunks = Vec::new();
+        let mut start = 0_usize;
         for size in sizes {
-            let (chunk, after) = rest.split_at_checked(size).unwrap_or((rest, &[]));
-            rest = after;
-            let id = self.store.sealing.block_id(CHUNKS, block_type::CHUNK, chunk)?;
-            segments.push(Segment::Chunk { id, length: chunk.len() as u64 });
+            let (from, until) = (start.saturating_sub(CONTEXT), bytes.len().min(start + size + CONTEXT));
+            let around = bytes.get(from..until).unwrap_or_default();
+            chunks.push(Chunk::new(around, start - from..start - from + size));
+            start += size;
+        }
+        self.store.name_chunks(self.owner, &mut chunks)?;
+        let (mut segments, mut found) = (Vec::new(), Vec::new());
+        for mut chunk in chunks {
+            let (id, domain) = (chunk.id, chunk.domain);
+            segments.push(Segment::Chunk { id, length: chunk.length() });
             match self.store.find(&[id])?.pop().flatten() {
                 Some(BlockPlace::Pack { pack, .. }) => {
                     output.pin.note(pack);
@@ -107,8 +117,10 @@ impl Building<'_> {
                 Some(BlockPlace::Inline(_)) => {}
                 None => {
                     if claimed.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
-                        let sealed = self.store.sealing.seal_block(CHUNKS, id, block_type::CHUNK, chunk)?;
-                        output.add(id, self.store.owner_of(CHUNKS), &sealed)?;
+                        self.store.look_at_new(&mut chunk);
+                        let sealed = self.store.sealing.seal_block(domain, id, block_type::CHUNK, chunk.bytes())?;
+                        output.add(id, self.store.owner_of(domain), &sealed)?;
+                        found.extend(chunk.taken(path));
                     }
                 }
             }
@@ -118,7 +130,7 @@ impl Building<'_> {
         let (body, mut lists) = build_content(segments, &mut identify)?;
         self.blocks.append(&mut lists);
         self.bodies.insert(path.clone(), body);
-        Ok(())
+        Ok(found)
     }
 
     fn assemble(mut self, listing: &Listing, contents: &BTreeMap<TreePath, Vec<u8>>) -> Result<Assembled> {

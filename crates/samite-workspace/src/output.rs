@@ -1,10 +1,11 @@
 //! Where new blocks go: few and small ones into the commit itself, more into packs.
 
-use crate::content::{CHUNKS, Take};
+use crate::content::Take;
 use crate::store::Store;
 use futures_lite::future::block_on;
 use samite_blocks::{PackWriter, TARGET_SIZE, WrittenPack};
 use samite_host::kill_point;
+use samite_keys::Domain;
 use samite_ledger::{BlockPlace, NewBlock, NewPack, Pin};
 use samite_model::{BlockId, Error, PackId, PinId, Pseudonym, Result};
 
@@ -206,9 +207,13 @@ impl Take for Output<'_> {
         true
     }
 
-    fn block(&mut self, id: BlockId, sealed: &[u8]) -> Result<()> {
-        let owner = self.store.owner_of(CHUNKS);
-        self.add(id, owner, sealed)
+    fn block(&mut self, id: BlockId, domain: Domain, sealed: &[u8]) -> Result<()> {
+        let owner = self.store.owner_of(domain);
+        self.add(id, owner, sealed)?;
+        if domain != Domain::Tenant {
+            kill_point("snapshot.separate");
+        }
+        Ok(())
     }
 
     fn found_in(&mut self, pack: PackId) {

@@ -1,7 +1,7 @@
 //! What this crate needs of keys: naming, sealing and opening blocks.
 
 use samite_keys::{Domain, Keyring};
-use samite_model::{BlockId, Result};
+use samite_model::{BlockId, Pseudonym, Result};
 
 /// Names, seals and opens blocks.
 pub trait Sealing: Send + Sync + 'static {
@@ -28,6 +28,9 @@ pub trait Sealing: Send + Sync + 'static {
     /// # Errors
     /// As [`Sealing::open_block`].
     fn open_typed_block(&self, domain: Domain, id: BlockId, sealed: &[u8]) -> Result<(u8, Vec<u8>)>;
+
+    /// Whose a sealed chunk is, in a tree of this owner: the tenant's, or the owner's.
+    fn chunk_domain(&self, owner: Pseudonym, sealed: &[u8]) -> Domain;
 
     /// Calls `then` with the plaintext of a block, unless it cannot be opened.
     ///
@@ -57,6 +60,10 @@ impl Sealing for Keyring {
 
     fn open_typed_block(&self, domain: Domain, id: BlockId, sealed: &[u8]) -> Result<(u8, Vec<u8>)> {
         Self::open_typed_block(self, domain, id, sealed)
+    }
+
+    fn chunk_domain(&self, owner: Pseudonym, sealed: &[u8]) -> Domain {
+        Self::chunk_domain(self, owner, sealed)
     }
 
     fn with_block(&self, domain: Domain, id: BlockId, sealed: &[u8], then: &mut dyn FnMut(&[u8])) -> Result<()> {

@@ -119,7 +119,7 @@ pub fn scan(store: &Store, path: &Path, owner: Pseudonym, options: &ScanOptions)
     let mut scanned = walk_all(path, &top, options, &cache)?;
     drop(cache);
     scanned.began = writer.as_ref().map(|writer| writer.began);
-    read_all(store, &top, &mut scanned, &Claimed::default(), &mut NameOnly, &options.observer)?;
+    read_all(store, owner, &top, &mut scanned, &Claimed::default(), &mut NameOnly, &options.observer)?;
     group_links(&mut scanned);
     assemble(store, owner, &mut scanned)?;
     save_cache(writer, &scanned)?;
@@ -149,7 +149,7 @@ pub fn snapshot(store: &Store, path: &Path, options: &SnapshotOptions) -> Result
     let mut output = Output::new(store, pin);
     let mut found = None;
     for _ in 0..ROUNDS {
-        read_all(store, &top, &mut scanned, &claimed, &mut output, &options.scan.observer)?;
+        read_all(store, options.owner, &top, &mut scanned, &claimed, &mut output, &options.scan.observer)?;
         group_links(&mut scanned);
         let assembled = assemble(store, options.owner, &mut scanned)?;
         kill_point("snapshot.assembled");

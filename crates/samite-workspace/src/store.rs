@@ -1,5 +1,6 @@
 //! The blocks of a tenant: where the index says they are, opened with its keys.
 
+use crate::screen::Screening;
 use crate::sealing::Sealing;
 use futures_lite::future::block_on;
 use samite_blocks::{EachBlock, PackReader, PackStore, Place};
@@ -24,6 +25,8 @@ pub struct Store {
     pub random: Arc<dyn Random>,
     /// The tenant's pseudonym, which rows of chunks and packs carry.
     pub tenant: Pseudonym,
+    /// Whether new content of files is looked at.
+    pub screening: Screening,
 }
 
 /// So many blocks are looked up at once.

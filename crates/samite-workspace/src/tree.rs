@@ -1,6 +1,5 @@
 //! Reading trees: whole, one directory, one file, or all that is reachable.
 
-use crate::content::CHUNKS;
 use crate::store::Store;
 use samite_keys::Domain;
 use samite_model::tree::{
@@ -64,6 +63,7 @@ pub(crate) fn references(of: u8, bytes: &[u8]) -> Result<References> {
 #[derive(Clone, Copy)]
 pub struct Tree<'a> {
     store: &'a Store,
+    owner: Pseudonym,
     domain: Domain,
     root: BlockId,
 }
@@ -71,7 +71,7 @@ pub struct Tree<'a> {
 impl<'a> Tree<'a> {
     /// A tree by its root.
     pub const fn new(store: &'a Store, owner: Pseudonym, root: BlockId) -> Self {
-        Self { store, domain: Domain::Owner(owner), root }
+        Self { store, owner, domain: Domain::Owner(owner), root }
     }
 
     /// The root's block: the top directory, and the rules by which the tree was made.
@@ -292,7 +292,7 @@ impl<'a> Tree<'a> {
         let mut bytes = Vec::new();
         for segment in self.segments(body)? {
             match segment {
-                Segment::Chunk { id, .. } => bytes.extend(self.store.read_block(CHUNKS, id)?),
+                Segment::Chunk { id, .. } => bytes.extend(self.store.read_chunk(self.owner, id)?),
                 Segment::Hole { length } => {
                     bytes.resize(bytes.len().saturating_add(usize::try_from(length).unwrap_or(usize::MAX)), 0);
                 }
@@ -339,7 +339,7 @@ impl<'a> Tree<'a> {
             }
             match segment {
                 Segment::Chunk { id, .. } => {
-                    let bytes = self.store.read_block(CHUNKS, id)?;
+                    let bytes = self.store.read_chunk(self.owner, id)?;
                     let place = |at: u64| usize::try_from(at - begins).unwrap_or(usize::MAX);
                     let short = || Error::corrupt("bad_block", format!("block {id} is shorter than its file says"));
                     let part = bytes.get(place(from)..place(until)).ok_or_else(short)?;

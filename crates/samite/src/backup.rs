@@ -1,7 +1,9 @@
 //! Backups: a consistent copy of a store while it is used, verified before it counts.
 
+use crate::client::Client;
 use crate::embedded::Embedded;
 use crate::payload::BackedUp;
+use crate::tenant::By;
 use crate::views::Projection;
 use samite_blocks::{FilePackStore, PackStore, read_index};
 use samite_host::files;
@@ -51,6 +53,18 @@ impl Embedded {
     /// # Errors
     /// As [`Embedded::backup`].
     pub async fn backup_with(&self, to: &Path, options: &BackupOptions) -> Result<Backup> {
+        self.backup_as(self.store().core.by_tenant()?, to, options).await
+    }
+
+    /// As [`Embedded::backup_with`], in the name of who has it made.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for who may not operate the tenant; as [`Embedded::backup`].
+    pub async fn backup_by(&self, client: &Client, to: &Path, options: &BackupOptions) -> Result<Backup> {
+        self.backup_as(client.operator()?.by(), to, options).await
+    }
+
+    async fn backup_as(&self, by: By, to: &Path, options: &BackupOptions) -> Result<Backup> {
         if files::canonical_to_be(to)?.starts_with(files::canonical(self.directory())?) {
             return Err(Error::invalid("inside_store", format!("{} is in the store itself", to.display()))
                 .hint("give a directory on another disk: a backup that is lost with its store is none"));
@@ -64,7 +78,7 @@ impl Embedded {
             let core = &self.store().core;
             let noted = BackedUp { to: files::canonical_to_be(to)?.to_string_lossy().into_owned() };
             let draft = core.draft(EntryKind::BACKED_UP, &noted, Projection::default())?;
-            core.append_as_tenant(core.by_tenant()?, vec![draft], Vec::new()).await?;
+            core.append_as_tenant(by, vec![draft], Vec::new()).await?;
         }
         let relative = self.home().strip_prefix(self.directory()).map(Path::to_path_buf).unwrap_or_default();
         let home = to.join(relative);

@@ -170,7 +170,11 @@ impl Core {
 
     /// A draft as the tenant's policy lets it be stored.
     fn redacted(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<Draft> {
-        self.redacted_draft(author.subject.pseudonym, journal, draft)
+        let mut draft = self.redacted_draft(author.subject.pseudonym, journal, draft)?;
+        if crate::redaction::is_marked(draft.kind, &draft.payload)? {
+            draft.views.rows.push(views::found());
+        }
+        Ok(draft)
     }
 
     fn seal_redacted(&self, journal: JournalId, author: &Author, draft: Draft) -> Result<NewEntry> {

@@ -60,6 +60,7 @@ pub struct Embedded {
     master: Arc<dyn Master>,
     region: Option<Region>,
     erased: Vec<crate::erasure::ErasureRecord>,
+    erasures_wait: Option<samite_model::Error>,
 }
 
 impl Embedded {
@@ -156,13 +157,15 @@ impl Embedded {
             master: options.master,
             region,
             erased: Vec::new(),
+            erasures_wait: None,
         };
         if !first_use {
             embedded.settle_region()?;
         }
         // One that has lost entries is only looked at, until a person has accepted that.
         if !first_use && embedded.ledger.lost().is_empty() {
-            embedded.erased = embedded.settle_erasures()?;
+            let settled = embedded.settle_erasures()?;
+            (embedded.erased, embedded.erasures_wait) = (settled.done, settled.waits);
         }
         Ok(embedded)
     }
@@ -180,6 +183,12 @@ impl Embedded {
     /// The erasures that were finished, or done again, before this was opened.
     pub fn erased_at_open(&self) -> &[crate::erasure::ErasureRecord] {
         &self.erased
+    }
+
+    /// Why erasures of this store wait, if some do: nothing of what they take can be read any more, and others are in the way of
+    /// taking the rest of it off the disk. Whoever opens the store a minute later tries again.
+    pub const fn erasures_wait(&self) -> Option<&samite_model::Error> {
+        self.erasures_wait.as_ref()
     }
 
     /// The store.

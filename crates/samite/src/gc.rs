@@ -8,7 +8,7 @@ use crate::payload::StepStarted;
 use crate::views::{OpenStep, Projection, register, row};
 use crate::workspace::{BytesByTree, gone_on_from};
 use samite_keys::Body;
-use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
+use samite_ledger::{Guard, JournalFilter, JournalKind, JournalState, JournalStatus, Read, RowQuery};
 use samite_model::erasure::Hold;
 use samite_model::{
     ArtifactId, BlockId, BranchId, EntryKind, Error, ErrorKind, Header, JournalId, Link, Observer, Position, Result,
@@ -68,6 +68,8 @@ struct Roots {
     expired: Vec<Retained>,
     /// Where the journals of artifacts ended when their decisions were read.
     decided: Vec<(JournalId, u64)>,
+    /// The holds as they were, which keep artifacts.
+    holds: Option<Guard>,
     /// The branches that were deleted.
     deleted: HashSet<BranchId>,
     /// The branches whose trees are kept, but for those that were thinned out.
@@ -154,7 +156,7 @@ impl Client {
                 Ok(false) => {}
                 // That moved a head, or somebody decided about an artifact: what is retained is looked at once more.
                 Ok(true) => continue,
-                Err(error) if error.code() == "head_moved" => continue,
+                Err(error) if matches!(error.code(), "head_moved" | "registers_moved") => continue,
                 Err(error) => return Err(error),
             }
             match collect(&store, &beginning, &roots.keep, roots.heads, options) {
@@ -205,7 +207,9 @@ impl Client {
         for artifacts in expired.chunks(NAMED) {
             let what = Collecting { trees: Vec::new(), artifacts: artifacts.to_vec() };
             let draft = self.core.draft(EntryKind::COLLECTED, &what, Projection::default())?;
-            self.core.append_as_tenant(self.by(), vec![draft], unmoved(roots.decided.iter().copied())).await?;
+            let mut guards = unmoved(roots.decided.iter().copied());
+            guards.extend(roots.holds.clone());
+            self.core.append_as_tenant(self.by(), vec![draft], guards).await?;
         }
         Ok(!going.is_empty() || !expired.is_empty())
     }
@@ -350,7 +354,8 @@ impl Client {
         gone: &HashSet<ArtifactId>,
         roots: &mut Roots,
     ) -> Result<()> {
-        let holds = self.core.holds().await?;
+        let (version, holds) = self.core.holds_at().await?;
+        roots.holds = Some(Guard::Registers { journal: self.core.tenant_control(), version });
         for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts) {
             roots.decided.push((state.id, state.head));
             for artifact in self.core.retained(state, self.core.now(), gone).await? {

@@ -15,6 +15,7 @@ pub mod embedded;
 pub mod erasure;
 pub mod fingerprint;
 mod gc;
+mod handed_out;
 pub mod hook;
 pub mod import;
 mod log;

@@ -6,6 +6,7 @@ mod artifact;
 mod audit;
 mod erasure;
 mod event;
+mod handed_out;
 mod merge;
 mod policy;
 mod redaction;
@@ -15,13 +16,17 @@ pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
 pub use audit::{Anchored, AnchoredJournal, HeadPublished};
-pub use erasure::{BackedUp, Counted, Erased, ErasureStarted, HoldLifted, HoldSet, NamedActor, Unreached};
+pub use erasure::{
+    BackedUp, Counted, DerivedRoot, Erased, ErasureExtended, ErasureStarted, HoldLifted, HoldSet, KeptRow, KeptRows,
+    NamedActor, Unreached,
+};
 pub use event::{EVENTS, Event, is_event};
+pub use handed_out::{Handed, HandedOut};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 pub use policy::{
     CaptureSet, ConsentSet, DatasetExported, ProcessorSet, Refused, RegionSet, RetentionSet, TransferDecided,
 };
-pub use redaction::{FoundMany, Marks, RedactionSet, SecretRegistered, Submitted};
+pub use redaction::{FileFound, FoundMany, KindFound, Marks, RedactionSet, SecretRegistered, Submitted};
 
 use samite_model::step::{Effect, Evidence, OutcomeKind, Probe};
 use samite_model::thinning::Rule;
@@ -110,6 +115,9 @@ pub struct BranchCurrent {
     /// When the previous branch's workspace trees may go (ns since 1970), unless it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_trees_until: Option<i64>,
+    /// Of the two, those of which was decided how long they last (`branch_lifetime`): that stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<BranchId>,
 }
 
 /// `branch_lifetime`, in the control journal.

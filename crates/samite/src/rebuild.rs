@@ -5,9 +5,10 @@ use crate::core::Core;
 use crate::log::Entry;
 use crate::payload::{SecretRegistered, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
 use crate::policy::Dropped;
-use crate::views::{self, IndexHash, OpenStep, Projection};
+use crate::views::{self, IndexHash, OpenStep, Projection, StepRow, register};
 use samite_ledger::{Generation, JournalKind, JournalState, NewRow, Read, Register, RegisterChange};
-use samite_model::{EntryId, EntryKind, Error, JournalId, Position, Result};
+use samite_model::step::State;
+use samite_model::{EntryId, EntryKind, Error, ErrorKind, JournalId, Position, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const PAGE: usize = 512;
@@ -18,20 +19,52 @@ const ROUNDS: usize = 64;
 /// So often views must disagree with their entries.
 const LOOKS: usize = 3;
 
+/// What of a journal was erased.
+#[derive(Default)]
+struct Erased {
+    /// The seqs of erased entries, which make nothing any more: of their rows, those stay that the erasure says.
+    tombstones: HashSet<u64>,
+    /// The seqs of entries whose views cannot be told.
+    unreadable: HashSet<u64>,
+    /// Why it cannot be told what stays of them.
+    unknown: Option<Error>,
+}
+
+impl Erased {
+    fn has(&self, seq: u64) -> bool {
+        self.tombstones.contains(&seq) || self.unreadable.contains(&seq)
+    }
+}
+
+/// The key of the step that a row says is not open any more.
+fn end_of(row: &NewRow) -> Result<Option<[u8; 16]>> {
+    if row.kind != views::row::STEP {
+        return Ok(None);
+    }
+    let state = StepRow::decode(&row.value)?.state;
+    Ok((!matches!(state, State::Started | State::InDoubt | State::Absent)).then_some(row.hash))
+}
+
 impl Core {
     /// All rows and registers that a journal's entries make.
     ///
     /// # Errors
     /// `corrupt` naming the entry that cannot be read.
     pub(crate) async fn rebuild(&self, journal: &JournalState) -> Result<Generation> {
-        self.rebuild_noting(journal, &mut HashSet::new()).await
+        let mut erased = Erased::default();
+        let generation = self.rebuild_noting(journal, &mut erased).await?;
+        match erased.unknown {
+            Some(error) => Err(error),
+            None => Ok(generation),
+        }
     }
 
     /// The same, with the seqs of erased entries, which make nothing any more.
-    async fn rebuild_noting(&self, journal: &JournalState, erased: &mut HashSet<u64>) -> Result<Generation> {
+    async fn rebuild_noting(&self, journal: &JournalState, erased: &mut Erased) -> Result<Generation> {
         let mut steps: HashMap<EntryId, OpenStep> = HashMap::new();
         let mut rows: Vec<(u64, NewRow)> = Vec::new();
         let mut registers: BTreeMap<(u16, [u8; 16]), Register> = BTreeMap::new();
+        let mut kept: Option<BTreeMap<u64, Vec<NewRow>>> = None;
         let mut from = journal.parent.map_or(1, |parent| parent.seq + 1);
         while from <= journal.head {
             let read = Read { limit: PAGE, ..Read::range(journal.id, from, journal.head) };
@@ -40,19 +73,40 @@ impl Core {
             from = last.seq + 1;
             for stored in &page {
                 let entry = self.whole(self.open(journal.id, stored)?)?;
+                if entry.payload.is_none() && stored.payload.is_some() {
+                    // Its key is gone, and it waits for its erasure.
+                    erased.unreadable.insert(stored.seq);
+                    continue;
+                }
                 if entry.payload.is_none() {
-                    erased.insert(stored.seq);
+                    erased.tombstones.insert(stored.seq);
+                    let kept = match &mut kept {
+                        Some(kept) => kept,
+                        none => none.insert(self.kept_noting(journal.id, erased).await?),
+                    };
+                    for row in kept.remove(&stored.seq).unwrap_or_default() {
+                        let ended = end_of(&row)?;
+                        // It is not open any more, though nobody can say what came of it.
+                        registers.retain(|(kind, _), register| {
+                            let open = OpenStep::decode(journal.id, register).ok();
+                            *kind != register::OPEN_STEP || ended.is_none() || open.map(|open| open.key) != ended
+                        });
+                        rows.push((stored.seq, row));
+                    }
                     continue;
                 }
                 let mut projection = match self.project(journal, &entry, &mut steps).await {
                     Ok(projection) => projection,
                     // It cannot be read without an entry that was erased.
                     Err(error) if error.code() == "erased" => {
-                        erased.insert(stored.seq);
+                        erased.unreadable.insert(stored.seq);
                         continue;
                     }
                     Err(error) => return Err(error),
                 };
+                if crate::redaction::is_marked_entry(&entry)? {
+                    projection.rows.push(views::found());
+                }
                 if !entry.blocks.is_empty() {
                     projection.rows.push(views::large_payload());
                 }
@@ -69,7 +123,22 @@ impl Core {
                 }
             }
         }
+        if erased.unknown.is_some() {
+            erased.unreadable.extend(&erased.tombstones);
+        }
         Ok(Generation { journal: journal.id, rows, registers: registers.into_values().collect(), head: journal.head })
+    }
+
+    /// The rows that stay with a journal's tombstones; what they are stands in the tenant's journal, of which something may be
+    /// damaged.
+    async fn kept_noting(&self, journal: JournalId, erased: &mut Erased) -> Result<BTreeMap<u64, Vec<NewRow>>> {
+        match self.kept_rows(journal).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                erased.unknown = Some(error);
+                Ok(BTreeMap::new())
+            }
+            kept => kept,
+        }
     }
 
     /// What one entry adds to the views.
@@ -159,6 +228,7 @@ impl Core {
             K::BRANCH_DELETED => views::branch_deleted(&entry.json()?),
             K::BRANCH_LIFETIME => views::branch_lifetime(&entry.json()?),
             K::ERASURE_STARTED => views::erasure_started(&entry.json()?),
+            K::ERASURE_EXTENDED => views::erasure_extended(&entry.json()?),
             K::ERASED => views::erased(&entry.json()?),
             K::HOLD_SET => views::hold_set(&entry.json()?),
             K::CONSENT_SET
@@ -237,9 +307,9 @@ impl Core {
     }
 
     async fn agree(&self, journal: &JournalState, mut registers: Vec<Register>) -> Result<bool> {
-        let mut erased = HashSet::new();
+        let mut erased = Erased::default();
         let mut expected = self.rebuild_noting(journal, &mut erased).await?;
-        registers.retain(|register| !erased.contains(&register.seq));
+        registers.retain(|register| !erased.has(register.seq));
         registers.sort_by_key(|register| (register.kind, register.hash));
         if registers != expected.registers {
             return Ok(false);
@@ -249,7 +319,7 @@ impl Core {
             let at = Position { journal: journal.id, seq: journal.head };
             let query = samite_ledger::RowQuery { at, kind, hashes: Vec::new(), limit: usize::MAX };
             for row in self.0.ledger.rows(query).await? {
-                if row.position.journal == journal.id && !erased.contains(&row.position.seq) {
+                if row.position.journal == journal.id && !erased.unreadable.contains(&row.position.seq) {
                     stored.push((row.position.seq, NewRow { kind, hash: row.hash, value: row.value }));
                 }
             }

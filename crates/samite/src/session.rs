@@ -99,7 +99,7 @@ impl Client {
             let erased = vec![self.core.erased_key_hash(self.subject.pseudonym, &keyed.key)?];
             if self.core.is_erased_key(&erased).await? {
                 return Err(Error::denied("session_erased", "the session that had this key was erased")
-                    .hint("what is recorded under it from now on would bring it back: use another key"));
+                    .hint("what is recorded under it from now on would bring it back: leave it out, or give the new one another key"));
             }
             commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::ERASED_KEY, hashes: erased });
             commit.guards.push(Guard::RowAbsent { journal: tenant, kind: row::SESSION_KEY, hashes });

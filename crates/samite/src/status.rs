@@ -5,6 +5,7 @@ use crate::branch::{Branch, Lifetime};
 use crate::client::Client;
 use crate::embedded::Embedded;
 use crate::policy::Captured;
+use crate::redaction::FoundStatus;
 use crate::session::SessionInfo;
 use crate::workspace::{BranchCheckpoints, Receipt, SessionCheckpoints, WorkspaceInfo};
 use samite_ledger::{BlockIndex, Statistics};
@@ -25,6 +26,8 @@ pub struct StoreStatus {
     pub artifacts: ArtifactsStatus,
     /// What was dropped of events before they were written.
     pub captured: Captured,
+    /// What redaction found in entries and files.
+    pub found: FoundStatus,
     /// Sessions that cannot be read, and why: none is hidden.
     pub unreadable: Vec<Error>,
 }
@@ -91,8 +94,10 @@ impl Embedded {
             }
         };
         let captured = client.captured(&sessions).await?;
+        let found = client.found_status(&sessions).await?;
         Ok(StoreStatus {
             captured,
+            found,
             ledger: self.ledger().statistics().await?,
             packs: packs.len(),
             pack_bytes: packs.iter().map(|pack| pack.size).sum(),

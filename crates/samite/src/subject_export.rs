@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
-use crate::payload::is_event;
+use crate::payload::{Handed, is_event};
 use crate::views::row;
 use crate::whole_directory::WholeDirectory;
 use data_encoding::{BASE64, HEXLOWER};
@@ -11,7 +11,7 @@ use samite_host::files::{self, AppendFile};
 use samite_host::kill_point;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Read, RowQuery, StoredEntry};
 use samite_model::erasure::Run;
-use samite_model::{BlockId, Error, Header, JournalId, Observer, Owner, Position, Principal, Pseudonym, Result};
+use samite_model::{BlockId, Error, Header, JournalId, Observer, Position, Principal, Pseudonym, Result, user_name};
 use samite_workspace::{RestoreOptions, materialise};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -71,32 +71,38 @@ struct Export<'a> {
 impl Embedded {
     /// Writes all data of a user into a directory: `subject.json`, which is there once all else is, `journals/ID.jsonl` with a line for each entry (its header's
     /// fields, salt and payload), `receipts.jsonl` with a line for each journal (its head, and the stored header of each entry is
-    /// in its line), `trees/…`, `artifacts/…`, and receipts of the audit log with its verifier key. Each journal is anchored; nothing
-    /// else is changed. When this returns, the lines are durable; files are as
+    /// in its line), `trees/…`, `artifacts/…`, and receipts of the audit log with its verifier key. Each journal is anchored, and
+    /// that it leaves is recorded before the first byte of it is written. When this returns, the lines are durable; files are as
     /// durable as the operating system makes them.
     ///
     /// # Errors
-    /// `not_found` (`no_subject`) when there is nothing of the user; `conflict` (`not_empty`) when the directory holds something other than what an export left behind that was cut off;
-    /// `corrupt` naming what cannot be read.
-    pub async fn export_subject(&self, options: &SubjectExportOptions) -> Result<SubjectExport> {
-        let core = &self.store().core;
-        let owner = Owner::new(format!("user:{}", options.user))?;
-        let subject = core.0.keys.owner_pseudonym(&owner);
+    /// `denied` (`scope_missing`) for who may not read what is its user's, or may not operate the tenant where it is somebody
+    /// else's; `not_found` (`no_subject`) when there is nothing of the user; `conflict` (`not_empty`) when the directory holds
+    /// something other than what an export left behind that was cut off; `corrupt` naming what cannot be read.
+    pub async fn export_subject(&self, client: &Client, options: &SubjectExportOptions) -> Result<SubjectExport> {
+        let client = &client.to_hand_out(&options.user)?;
+        let core = &client.core;
+        let user = user_name(&options.user)?;
+        let subject = client.pseudonym_of_user(&options.user)?;
         if core.0.keys.keys_of(subject)?.is_empty() {
             return Err(Error::not_found("no_subject", "there is nothing of this user in the store")
                 .hint("names are compared letter by letter; `samite erase list` shows what was erased already"));
         }
         outside(self.directory(), &options.to)?;
         let directory = WholeDirectory::begin(&options.to, "subject.json", &OURS)?;
+        // By the node itself: receipts say nothing of anybody, and a person gets them whose own principal may not see the log.
         let audit = self.client().await?.audit();
         audit.anchor(&options.observer).await?;
+        let entries = core.0.ledger.owned(subject).await?.iter().map(Run::count).fold(0, u64::saturating_add);
+        client.record_handed_out(Handed::SubjectExport, Some(subject), entries).await?;
+        kill_point("subject.recorded");
         let done = SubjectExport { subject: subject.to_string(), ..SubjectExport::default() };
         let mut export = Export { core, subject, options, done };
         export.journals().await?;
         export.trees().await?;
         let principal = Principal {
             tenant: core.0.keys.tenant().clone(),
-            user: options.user.clone(),
+            user: user.to_owned(),
             agent: "samite".to_owned(),
             workload: "export".to_owned(),
             scopes: Vec::new(),
@@ -277,7 +283,7 @@ impl Export<'_> {
 
     fn describe(&self, to: &Path) -> Result<()> {
         let about = json!({
-            "user": self.options.user, "subject": self.done.subject, "exported_at": self.core.now(),
+            "user": user_name(&self.options.user)?, "subject": self.done.subject, "exported_at": self.core.now(),
             "journals": self.done.journals, "entries": self.done.entries, "erased": self.done.erased,
             "trees": self.done.trees, "artifacts": self.done.artifacts,
         });

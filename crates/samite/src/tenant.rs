@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::core::{Author, Core, Draft};
 use samite_audit::leaf::Actor;
-use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal};
+use samite_ledger::{Append, Commit, Guard, JournalKind, NewEntry, NewJournal};
 use samite_model::{FamilyId, JournalId, Principal, Pseudonym, Result};
 use std::sync::Arc;
 
@@ -48,15 +48,33 @@ impl Core {
         JournalId(self.0.keys.writer("samite tenant control journal").0)
     }
 
+    /// Seals an entry for the tenant's control journal, in the tenant's own name.
+    pub(crate) fn seal_as_tenant(&self, by: By, draft: Draft) -> Result<NewEntry> {
+        let subject = self.0.keys.subject_of(self.0.keys.tenant_pseudonym())?;
+        let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
+        self.seal(self.tenant_control(), &author, draft)
+    }
+
     /// Appends entries whose subject is the tenant to its control journal, making it first where it is new. When this
     /// returns, they are durable.
     pub(crate) async fn append_as_tenant(&self, by: By, drafts: Vec<Draft>, guards: Vec<Guard>) -> Result<()> {
+        self.append_as_tenant_after(by, Vec::new(), drafts, guards).await
+    }
+
+    /// The same, after entries of the same commit that are sealed already.
+    pub(crate) async fn append_as_tenant_after(
+        &self,
+        by: By,
+        first: Vec<NewEntry>,
+        drafts: Vec<Draft>,
+        guards: Vec<Guard>,
+    ) -> Result<()> {
         let control = self.tenant_control();
         let exists = self.0.ledger.journal(control).await?.is_some();
         let subject = self.0.keys.subject_of(self.0.keys.tenant_pseudonym())?;
         let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
         let mut commit = Commit { guards, ..Commit::default() };
-        let mut entries = Vec::with_capacity(drafts.len());
+        let mut entries = first;
         for draft in drafts {
             entries.push(self.seal_into(control, &author, draft, &mut commit)?);
         }

@@ -2,10 +2,10 @@
 //! rebuild.
 
 use crate::payload::{
-    Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureStarted,
-    GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated, SessionKeyed,
-    StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded, WorkspaceAttached,
-    WorkspaceClosed,
+    Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureExtended,
+    ErasureStarted, GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated,
+    SessionKeyed, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded,
+    WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::erasure::Scope;
@@ -39,7 +39,7 @@ pub(crate) mod row {
     /// A merge: this position has a second parent; hash = its journal, value = journal, seq and root.
     pub(crate) const MERGED: u16 = 9;
     /// Every kind.
-    pub(crate) const ALL: [u16; 16] = [
+    pub(crate) const ALL: [u16; 19] = [
         DEDUPE,
         STEP,
         TREE,
@@ -54,9 +54,14 @@ pub(crate) mod row {
         ERASURE,
         ERASED,
         ERASED_KEY,
+        ERASED_ARTIFACT,
+        KEPT,
         REFUSED,
         CAPTURED,
+        FOUND,
     ];
+    /// Redaction found something in the entry, or in the files that it speaks of.
+    pub(crate) const FOUND: u16 = 50;
     /// Something of an event was dropped before it was written; value = how many pieces and bytes.
     pub(crate) const CAPTURED: u16 = 41;
     /// A refusal that was noted beside the store; hash = its id (tenant's control journal).
@@ -67,6 +72,11 @@ pub(crate) mod row {
     pub(crate) const ERASED: u16 = 31;
     /// What a caller knew an erased session by: no session is made by it again (tenant's control journal).
     pub(crate) const ERASED_KEY: u16 = 32;
+    /// A name and bytes of an erased artifact: none is published by both again (tenant's control journal).
+    pub(crate) const ERASED_ARTIFACT: u16 = 36;
+    /// Rows stay with tombstones of a journal; hash = its id, value = the erasure's. The entry has them (tenant's control
+    /// journal).
+    pub(crate) const KEPT: u16 = 37;
 }
 
 /// Register kinds. Codes are permanent.
@@ -448,6 +458,11 @@ pub(crate) fn tree(recorded: &TreeRecorded) -> Projection {
     Projection::default().row(row::TREE, *recorded.workspace.as_bytes(), recorded.root.as_bytes().to_vec())
 }
 
+/// Redaction found something in an entry: what, only the entry says.
+pub(crate) fn found() -> NewRow {
+    NewRow { kind: row::FOUND, hash: [0; 16], value: Vec::new() }
+}
+
 /// A closed workspace (on the branch that closed it).
 pub(crate) fn workspace_closed(closed: &WorkspaceClosed) -> Projection {
     Projection::default().row(row::CLOSED, *closed.workspace.as_bytes(), Vec::new())
@@ -529,10 +544,18 @@ pub(crate) fn erasure_started(started: &ErasureStarted) -> Projection {
         id,
         Vec::new(),
     );
-    started
-        .session_keys
-        .iter()
-        .fold(projection, |projection, key| projection.row(row::ERASED_KEY, *key.as_bytes(), id.to_vec()))
+    let row = |kind| move |projection: Projection, hash: [u8; 16]| projection.row(kind, hash, id.to_vec());
+    let projection = started.session_keys.iter().map(|key| key.0).fold(projection, row(row::ERASED_KEY));
+    let projection = started.artifact_hashes.iter().map(|hash| hash.0).fold(projection, row(row::ERASED_ARTIFACT));
+    let kept = started.kept.iter().flatten().map(|kept| kept.journal.0);
+    kept.fold(projection, row(row::KEPT))
+}
+
+/// An erasure takes more entries.
+pub(crate) fn erasure_extended(extended: &ErasureExtended) -> Projection {
+    let id = extended.erasure.as_bytes().to_vec();
+    let kept = extended.kept.iter().map(|kept| kept.journal.0);
+    kept.fold(Projection::default(), |projection, journal| projection.row(row::KEPT, journal, id.clone()))
 }
 
 /// An erasure is done.
@@ -654,12 +677,17 @@ pub(crate) fn branch_forked(hash: &dyn IndexHash, forked: &BranchForked) -> Resu
     })
 }
 
-/// Another branch is current, and the previous one's trees begin to age.
+/// Another branch is current, and the previous one's trees begin to age, unless it was decided how long they last.
 pub(crate) fn branch_current(current: &BranchCurrent) -> Projection {
-    Projection::default()
-        .set(register::CURRENT, [0; 16], current.branch.as_bytes().to_vec())
-        .clear(register::LIFETIME, *current.branch.as_bytes())
-        .set(register::LIFETIME, *current.previous.as_bytes(), lifetime_value(current.previous_trees_until))
+    let mut projection = Projection::default().set(register::CURRENT, [0; 16], current.branch.as_bytes().to_vec());
+    if !current.decided.contains(&current.branch) {
+        projection = projection.clear(register::LIFETIME, *current.branch.as_bytes());
+    }
+    if !current.decided.contains(&current.previous) {
+        let until = lifetime_value(current.previous_trees_until);
+        projection = projection.set(register::LIFETIME, *current.previous.as_bytes(), until);
+    }
+    projection
 }
 
 /// A branch's lifetime.

@@ -44,7 +44,7 @@ impl Backup {
         let store = surface.open(Access::Write)?;
         let progress = surface.printer.progress("copying");
         let options = BackupOptions { observer: progress.observer() };
-        let backup = store.backup_with(&self.to, &options).await?;
+        let backup = store.backup_by(&store.client().await?, &self.to, &options).await?;
         drop(progress);
         surface.printer.answer(&BackedUp {
             directory: backup.directory.display().to_string(),

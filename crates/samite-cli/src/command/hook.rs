@@ -127,8 +127,8 @@ async fn record(surface: &Surface, harness: Harness, policy: Policy, known: &Kno
         Err(error) => Unrecorded { why: error.code().to_owned(), ..missed },
         Ok(_) => missed,
     });
-    // Of an erased session nothing is noted either: it would come back by that.
-    let missed = missed.filter(|missed| missed.why != "session_erased");
+    // Of an erased session or step nothing is noted either: it would come back by that.
+    let missed = missed.filter(|missed| !matches!(missed.why.as_str(), "session_erased" | "step_erased"));
     let starts_a_tool = matches!(event.what, What::ToolStart(_));
     Done { told: Some(Told { name: event.name, starts_a_tool }), handled, missed }
 }

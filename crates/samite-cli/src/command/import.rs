@@ -138,6 +138,8 @@ struct Imported {
     /// Files of a directory that are no transcripts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<String>,
+    /// Files or threads of sessions that were erased.
+    erased: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -185,6 +187,7 @@ impl Answer for Imported {
             }
         }
         show_paths(page, "no transcripts, and left out:", &self.skipped);
+        show_paths(page, "of sessions that were erased, which do not come back, and left out:", &self.erased);
         page.line(format!(
             "{}: {} imported, {} there already, {} with something to report",
             count(self.lines, self.transcripts.first().map_or(Unit::Line, |first| first.unit).name()),
@@ -327,16 +330,20 @@ async fn threads(surface: &Surface, source: &Path) -> Result<ExitCode> {
     let mut importer = Importer::new(&client);
     let progress = surface.printer.progress("importing (rows)");
     let mut done = 0;
-    let mut answers = Vec::new();
+    let (mut answers, mut erased) = (Vec::new(), Vec::new());
     for thread in threads {
         let mut tell = |rows| progress.set(done + rows, Some(whole));
         let became = importer.thread(&checkpoints, &thread, &mut tell).await;
+        if became.as_ref().is_err_and(|error| error.code() == "session_erased") {
+            erased.push(thread);
+            continue;
+        }
         let became = became.map_err(|error| error.context(shown.display()))?;
         done += became.report.accounting.lines();
         answers.push(Transcript { thread: Some(thread), ..Transcript::of(&shown, &became) });
     }
     drop(progress);
-    answer(surface, &importer, answers, Vec::new())
+    answer(surface, &importer, answers, Vec::new(), erased)
 }
 
 async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
@@ -355,7 +362,7 @@ async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
     let progress = surface.printer.progress("importing (bytes)");
     let mut done = 0;
     let mut answers = Vec::new();
-    let mut skipped = Vec::new();
+    let (mut skipped, mut erased) = (Vec::new(), Vec::new());
     for path in &sources {
         let mut read = 0;
         let mut tell = |bytes| {
@@ -367,6 +374,11 @@ async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
             From::Harness(harness) => importer.source(harness, path, &mut tell).await,
         };
         let became = match became {
+            // It does not come back, and the others are not kept from coming.
+            Err(error) if error.code() == "session_erased" && !one => {
+                erased.push(path.display().to_string());
+                continue;
+            }
             Err(error) if error.code() == NOT_A_TRANSCRIPT && !one => {
                 skipped.push(path.display().to_string());
                 continue;
@@ -377,10 +389,10 @@ async fn run(surface: &Surface, from: From, path: &Path) -> Result<ExitCode> {
         answers.push(Transcript::of(path, &became));
     }
     drop(progress);
-    if answers.is_empty() {
+    if answers.is_empty() && erased.is_empty() {
         return Err(from.none(&path));
     }
-    answer(surface, &importer, answers, skipped)
+    answer(surface, &importer, answers, skipped, erased)
 }
 
 fn answer(
@@ -388,6 +400,7 @@ fn answer(
     importer: &Importer<'_>,
     transcripts: Vec<Transcript>,
     skipped: Vec<String>,
+    erased: Vec<String>,
 ) -> Result<ExitCode> {
     let total = importer.accounting();
     let id = match transcripts.as_slice() {
@@ -402,6 +415,7 @@ fn answer(
         reported: total.reported,
         transcripts,
         skipped,
+        erased,
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -25,7 +25,7 @@ pub(crate) enum Key {
 /// Write the master key to a file, sealed under a passphrase
 ///
 /// A backup is of no use without the key. Keep the export apart from the store and from its backups. After an erasure,
-/// export again and destroy the older export. The passphrase is the first line of --passphrase-file, of
+/// export again and destroy the older export: that it was exported is in the audit log. The passphrase is the first line of --passphrase-file, of
 /// `SAMITE_PASSPHRASE`, or of standard input.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -53,9 +53,9 @@ impl Answer for Exported {
 }
 
 impl Key {
-    pub(super) fn run(self, surface: &Surface) -> Result<ExitCode> {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self {
-            Self::Export(command) => command.run(surface),
+            Self::Export(command) => command.run(surface).await,
             Self::Import(command) => command.run(surface),
         }
     }
@@ -102,14 +102,14 @@ impl Import {
 }
 
 impl Export {
-    fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let store = surface.open(Access::Read)?;
+    async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let store = surface.open(Access::Write)?;
         if files::exists(&self.to)? {
             return Err(Error::conflict("file_exists", format!("{} exists already", self.to.display()))
                 .hint("name a file that does not exist"));
         }
         let passphrase = passphrase(self.passphrase_file.as_deref())?;
-        let exported = store.keys().master().export(&passphrase)?;
+        let exported = store.export_key(&store.client().await?, &passphrase).await?;
         files::write_atomic(&self.to, &exported, files::PRIVATE_FILE)?;
         surface.printer.answer(&Exported { path: self.to.display().to_string(), bytes: exported.len() })?;
         Ok(ExitCode::SUCCESS)

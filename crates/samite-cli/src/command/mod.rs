@@ -167,7 +167,7 @@ impl Command {
             Self::Status(command) => command.run(surface).await,
             Self::Verify(command) => command.run(surface).await,
             Self::Backup(command) => command.run(surface).await,
-            Self::Key(command) => command.run(surface),
+            Self::Key(command) => command.run(surface).await,
             Self::Import(command) => command.run(surface).await,
             Self::Redact(command) => command.run(surface).await,
             Self::Policy(command) => command.run(surface).await,

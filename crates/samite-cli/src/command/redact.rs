@@ -8,7 +8,7 @@ use clap::Args;
 use samite_host::files::io_error;
 use samite_host::{Random, SystemRandomness};
 use samite_model::{Error, Result};
-use samite_redact::{Class, Located, Mode, Pattern, Policy, Redactor, Stream, Units};
+use samite_redact::{Class, Files, Located, Mode, Pattern, Policy, Redactor, Stream, Units};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -61,6 +61,18 @@ const WHOLE: u64 = 64 << 20;
 
 pub(super) fn mode(name: &str) -> Result<Mode, String> {
     Mode::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| "it is off, report or redact".to_owned())
+}
+
+pub(super) fn files(name: &str) -> Result<Files, String> {
+    Files::ALL.into_iter().find(|files| files.name() == name).ok_or_else(|| "it is off, report or separate".to_owned())
+}
+
+pub(super) fn on_or_off(word: &str) -> Result<bool, String> {
+    match word {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("it is on or off".to_owned()),
+    }
 }
 
 pub(super) fn pattern(text: &str) -> Result<Pattern, String> {

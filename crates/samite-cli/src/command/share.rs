@@ -205,6 +205,19 @@ impl Unshare {
             Target::Artifact(artifact) => client.unshare_artifact(artifact, whom.as_ref()).await?,
         };
         let now = SystemClock.now();
+        if let Some(whom) = &whom {
+            let stands = match target {
+                Target::Session(session) => client.grants(session).await?,
+                Target::Artifact(artifact) => client.artifact_grants(artifact).await?,
+            };
+            // Grants end as they were given: one to an agent of the same user is another.
+            let shares = |to: &Grantee| {
+                (whom.user.is_some() && to.user == whom.user) || (whom.agent.is_some() && to.agent == whom.agent)
+            };
+            for one in stands.iter().filter(|one| shares(&one.grant.to)) {
+                surface.printer.note(&format!("it is still shared with {}", one.grant.to));
+            }
+        }
         let grants = ended.iter().map(|shared| GrantShape::new(shared, now)).collect();
         surface.printer.answer(&Granted { kind: target.kind(), id: target.id(), grants, ended: true })?;
         Ok(ExitCode::SUCCESS)

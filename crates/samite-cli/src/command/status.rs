@@ -2,12 +2,15 @@
 
 use crate::printer::words::{bytes, count, short_id};
 use crate::printer::{Answer, Column, Page, Style, Table};
-use crate::shape::{BranchCheckpointsShape, BranchShape, CheckpointsShape, ClosedAtShape, ErrorShape, SessionShape};
+use crate::shape::{
+    BranchCheckpointsShape, BranchShape, CheckpointsShape, ClosedAtShape, ErrorShape, FoundShape, SessionShape,
+};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::SessionStatus;
 use samite::artifact::ArtifactsStatus;
 use samite::erasure::ErasureState;
+use samite::redaction::FoundStatus;
 use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -36,6 +39,7 @@ struct Held {
     unfinished_erasures: Vec<String>,
     holds: usize,
     dropped: Dropped,
+    found: Vec<FoundShape>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<ErrorShape>,
 }
@@ -84,6 +88,8 @@ struct Session {
     shape: SessionShape,
     branches: Vec<Branch>,
     checkpoints: CheckpointsShape,
+    /// What redaction found in what it wrote.
+    found: Vec<FoundShape>,
 }
 
 #[derive(Serialize)]
@@ -100,7 +106,8 @@ struct Branch {
 }
 
 impl Session {
-    fn new(status: &SessionStatus) -> Self {
+    fn new(status: &SessionStatus, found: &FoundStatus) -> Self {
+        let found = found.sessions.iter().find(|(session, _)| *session == status.session.id);
         Self {
             shape: SessionShape::new(&status.session),
             branches: status
@@ -116,6 +123,7 @@ impl Session {
                 })
                 .collect(),
             checkpoints: CheckpointsShape::new(&status.checkpoints, status.session.current),
+            found: found.map(|(_, counts)| FoundShape::all(counts)).unwrap_or_default(),
         }
     }
 }
@@ -141,6 +149,7 @@ impl Answer for Held {
             let text = format!("{pieces} of {entries} dropped ({}): `samite capture show`", bytes(*dropped));
             page.styled(Style::Dim, text);
         }
+        FoundShape::show_all(&self.found, page);
         for erasure in &self.unfinished_erasures {
             let erasure = short_id(erasure);
             page.styled(
@@ -294,7 +303,7 @@ impl Status {
             pack_bytes: status.pack_bytes,
             entries: status.ledger.entries,
             blocks: status.ledger.blocks,
-            sessions: status.sessions.iter().map(Session::new).collect(),
+            sessions: status.sessions.iter().map(|session| Session::new(session, &status.found)).collect(),
             artifacts: Artifacts::new(&status.artifacts),
             erasures: erasures.len(),
             unfinished_erasures: unfinished.map(|record| record.started.erasure.to_string()).collect(),
@@ -304,6 +313,7 @@ impl Status {
                 pieces: status.captured.pieces,
                 bytes: status.captured.bytes,
             },
+            found: FoundShape::all(&status.found.all),
             unreadable: status.unreadable.iter().map(ErrorShape::new).collect(),
         })?;
         Ok(ExitCode::SUCCESS)

@@ -26,8 +26,11 @@ pub(super) enum Whose {
 }
 
 impl On {
-    pub(super) async fn find(&self, client: &Client) -> Result<Whose> {
+    /// What is meant. Where something is to be decided of a user of whom there is nothing, that is refused: a name that was
+    /// mistyped would have no effect, and nobody would know.
+    pub(super) async fn find(&self, client: &Client, must_be_known: bool) -> Result<Whose> {
         match (&self.user, &self.session) {
+            (Some(user), _) if must_be_known => client.known_user(user).map(Whose::User),
             (Some(user), _) => client.pseudonym_of_user(user).map(Whose::User),
             (None, Some(session)) => session.find_session(client).await.map(Whose::Session),
             (None, None) => Err(Error::invalid("usage", "neither a user nor a session is named")),

@@ -2,9 +2,10 @@
 
 use crate::printer::words::{bytes, count, rfc3339, short_id, time};
 use crate::printer::{Answer, Column, Page, Style, Table};
+use samite::Client;
 use samite::erasure::{Derived, ErasurePlan, ErasureRecord, ErasureState, Hold, HoldOn, Scope};
 use samite::payload::{Counted, Unreached};
-use samite_model::EntryKind;
+use samite_model::{EntryKind, Result};
 use serde::Serialize;
 
 /// What of a person's data.
@@ -24,7 +25,7 @@ impl ScopeShape {
         let none =
             Self { of: scope.name(), subject, session: None, branch: None, artifact: None, from: None, to: None };
         match scope {
-            Scope::User => none,
+            Scope::User | Scope::Secret { .. } => none,
             Scope::Session { session } => Self { session: Some(session.to_string()), ..none },
             Scope::Artifact { artifact } => Self { artifact: Some(artifact.to_string()), ..none },
             Scope::Entries { session, branch, from, to } => Self {
@@ -42,6 +43,7 @@ impl ScopeShape {
         match (self.of, self.from, self.to) {
             ("session", ..) => format!("session {}", short(&self.session)),
             ("artifact", ..) => format!("artifact {}", short(&self.artifact)),
+            ("secret", ..) => "a registered secret".to_owned(),
             (_, Some(from), Some(to)) => format!("entries {}@{from}..{to}", short(&self.session)),
             _ => format!("user {}", short_id(&self.subject)),
         }
@@ -95,6 +97,7 @@ struct DerivedShape {
     id: String,
     owner: String,
     because: &'static str,
+    taken: bool,
 }
 
 impl DerivedShape {
@@ -104,6 +107,7 @@ impl DerivedShape {
             id: derived.id.to_string(),
             owner: derived.owner.to_string(),
             because: derived.because.name(),
+            taken: derived.taken,
         }
     }
 }
@@ -113,8 +117,9 @@ fn derived_table(derived: &[DerivedShape], page: &mut Page) {
         return;
     }
     page.gap();
-    page.styled(Style::Care, "made of it, and stays: somebody has to decide about each");
+    page.styled(Style::Care, "made of it: what stays is for somebody to decide about; --also ID takes it too");
     let mut table = Table::new(&[
+        ("", Column::Left),
         ("WHAT", Column::Left),
         ("ID", Column::Left),
         ("OWNER", Column::Left),
@@ -122,7 +127,8 @@ fn derived_table(derived: &[DerivedShape], page: &mut Page) {
     ]);
     for one in derived {
         let because = one.because.replace('_', " ");
-        table.row([one.kind.to_owned(), short_id(&one.id), short_id(&one.owner), because]);
+        let word = if one.taken { "goes" } else { "stays" };
+        table.row([word.to_owned(), one.kind.to_owned(), short_id(&one.id), short_id(&one.owner), because]);
     }
     page.table(&table);
 }
@@ -182,12 +188,15 @@ impl ErasurePlanShape {
 
     /// What would go, in a line.
     pub(crate) fn words(&self) -> String {
+        if let Some(held) = &self.held {
+            return format!("{}: nothing goes, a legal hold stands against it: {}", self.scope.words(), held.reason);
+        }
         let keys = if self.keys > 0 { format!(", and {}", count(self.keys as u64, "key")) } else { String::new() };
         format!("{}: {} would become tombstones{keys}", self.scope.words(), count(self.entries, "entry"))
     }
 
     pub(crate) fn show(&self, page: &mut Page) {
-        page.line(self.words());
+        page.styled(if self.held.is_some() { Style::Care } else { Style::Plain }, self.words());
         counted_table(&self.found, page);
         if !self.writers.is_empty() {
             let writers = count(self.writers.len() as u64, "writer");
@@ -195,10 +204,6 @@ impl ErasurePlanShape {
         }
         derived_table(&self.derived, page);
         unreached_lines(&self.unreached, page);
-        if let Some(held) = &self.held {
-            page.gap();
-            page.styled(Style::Care, format!("a legal hold stands against it: {}", held.reason));
-        }
     }
 }
 
@@ -232,6 +237,7 @@ struct ProofShape {
     stores: Vec<CountedShape>,
     unreached: Vec<UnreachedShape>,
     derived: Vec<DerivedShape>,
+    derived_root: Option<String>,
 }
 
 impl ErasureShape {
@@ -248,7 +254,7 @@ impl ErasureShape {
             actor: started.actor.to_string(),
             begun: rfc3339(started.begun),
             done: record.proof.as_ref().map(|(_, erased)| rfc3339(erased.done)),
-            replayed: started.replayed,
+            replayed: started.replayed || record.proof.as_ref().is_some_and(|(_, erased)| erased.replayed),
             proof: record.proof.as_ref().map(|(position, erased)| ProofShape {
                 journal: position.journal.to_string(),
                 seq: position.seq,
@@ -260,7 +266,12 @@ impl ErasureShape {
                 epoch_after: erased.epochs.1,
                 stores: erased.stores.iter().map(CountedShape::new).collect(),
                 unreached: erased.unreached.iter().map(UnreachedShape::new).collect(),
-                derived: erased.derived.iter().map(DerivedShape::new).collect(),
+                // A long list stands where it began; the proof has a hash of it.
+                derived_root: erased.derived_root.as_ref().map(|derived| derived.root.clone()),
+                derived: if erased.derived_root.is_some() { &started.derived } else { &erased.derived }
+                    .iter()
+                    .map(DerivedShape::new)
+                    .collect(),
             }),
             at: started.begun,
         }
@@ -338,6 +349,7 @@ impl Answer for ErasuresShape {
 pub(crate) struct HoldShape {
     on: &'static str,
     subject: String,
+    user: Option<String>,
     session: Option<String>,
     reason: String,
     since: String,
@@ -354,6 +366,7 @@ impl HoldShape {
         Self {
             on: hold.on.name(),
             subject: subject.to_string(),
+            user: None,
             session,
             reason: hold.reason.clone(),
             since: rfc3339(hold.since),
@@ -369,8 +382,14 @@ pub(crate) struct HoldsShape {
 }
 
 impl HoldsShape {
-    pub(crate) fn new(holds: &[Hold]) -> Self {
-        Self { holds: holds.iter().map(HoldShape::new).collect() }
+    pub(crate) fn new(client: &Client, holds: &[Hold]) -> Result<Self> {
+        let mut all = Vec::new();
+        for hold in holds {
+            let (HoldOn::User { subject } | HoldOn::Session { subject, .. }) = hold.on;
+            let user = client.name_of(subject)?.map(|owner| owner.to_string());
+            all.push(HoldShape { user, ..HoldShape::new(hold) });
+        }
+        Ok(Self { holds: all })
     }
 }
 
@@ -382,12 +401,14 @@ impl Answer for HoldsShape {
         let mut table = Table::new(&[
             ("ON", Column::Left),
             ("ID", Column::Left),
+            ("OF", Column::Flexible),
             ("SINCE", Column::Left),
             ("REASON", Column::Flexible),
         ]);
         for hold in &self.holds {
             let id = hold.session.as_deref().unwrap_or(&hold.subject);
-            table.row([hold.on.to_owned(), short_id(id), time(hold.at), hold.reason.clone()]);
+            let user = hold.user.clone().unwrap_or_default();
+            table.row([hold.on.to_owned(), short_id(id), user, time(hold.at), hold.reason.clone()]);
         }
         page.table(&table);
     }

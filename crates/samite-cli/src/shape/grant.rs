@@ -106,7 +106,8 @@ pub(crate) fn grant_table(grants: &[GrantShape]) -> Table {
         ("BY", Column::Left),
     ]);
     for grant in grants {
-        table.row([grant.whom(), grant.rights(), grant.until(), grant.by.user.clone()]);
+        let until = if grant.until.is_some() { grant.until() } else { "no end".to_owned() };
+        table.row([grant.whom(), grant.rights(), until, grant.by.user.clone()]);
     }
     table
 }

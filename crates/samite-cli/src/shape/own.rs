@@ -168,7 +168,7 @@ fn tree(recorded: &TreeRecorded) -> String {
     let size = number("bytes").map(bytes).unwrap_or_default();
     let label = recorded.label.as_deref().map(short).unwrap_or_default();
     let root = short_id(&recorded.root.to_string());
-    join(&[format!("tree {root}"), label, files, size])
+    join(&[format!("tree {root}"), label, files, size, super::found::in_log(&recorded.report)])
 }
 
 #[cfg(test)]

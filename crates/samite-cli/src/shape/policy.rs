@@ -14,6 +14,7 @@ use serde::Serialize;
 struct ConsentShape {
     on: &'static str,
     subject: String,
+    user: Option<String>,
     session: Option<String>,
     given: bool,
     basis: String,
@@ -29,12 +30,25 @@ struct ConsentShape {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ConsentsShape {
     consents: Vec<ConsentShape>,
+    /// Whether what was asked about may be used, where something was asked about.
+    may: Option<bool>,
 }
 
 impl ConsentsShape {
-    pub(crate) fn new(consents: &[Consent]) -> Self {
-        let shape = |consent: &Consent| ConsentShape {
+    /// What was said, and whether what was asked about may be used by that.
+    pub(crate) fn new(client: &Client, consents: &[Consent], may: Option<bool>) -> Result<Self> {
+        let mut all = Vec::new();
+        for consent in consents {
+            let user = client.name_of(consent.on.subject())?.map(|owner| owner.to_string());
+            all.push(ConsentShape { user, ..Self::shape(consent) });
+        }
+        Ok(Self { consents: all, may })
+    }
+
+    fn shape(consent: &Consent) -> ConsentShape {
+        ConsentShape {
             on: consent.on.name(),
+            user: None,
             subject: consent.on.subject().to_string(),
             session: match consent.on {
                 ConsentOn::Session { session, .. } => Some(session.to_string()),
@@ -47,8 +61,7 @@ impl ConsentsShape {
             time: rfc3339(consent.time),
             void: consent.void,
             at: consent.time,
-        };
-        Self { consents: consents.iter().map(shape).collect() }
+        }
     }
 }
 
@@ -60,6 +73,7 @@ impl Answer for ConsentsShape {
         let mut table = Table::new(&[
             ("ON", Column::Left),
             ("ID", Column::Left),
+            ("OF", Column::Flexible),
             ("SAID", Column::Left),
             ("WHEN", Column::Left),
             ("BASIS", Column::Flexible),
@@ -71,9 +85,15 @@ impl Answer for ConsentsShape {
                 (false, _) => "no",
             };
             let id = short_id(one.session.as_deref().unwrap_or(&one.subject));
-            table.row([one.on.to_owned(), id, said.to_owned(), time(one.at), one.basis.clone()]);
+            let user = one.user.clone().unwrap_or_default();
+            table.row([one.on.to_owned(), id, user, said.to_owned(), time(one.at), one.basis.clone()]);
         }
         page.table(&table);
+        match self.may {
+            Some(true) => page.line("it may be used for training, as far as it is made of nothing else"),
+            Some(false) => page.line("it may not be used for training"),
+            None => {}
+        }
     }
 }
 
@@ -166,6 +186,9 @@ impl TransferShape {
     }
 }
 
+/// So many refusals a person is shown.
+const SHOWN: usize = 3;
+
 /// What was refused because of its region.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RefusalShape {
@@ -188,7 +211,18 @@ impl RefusalShape {
         }
     }
 
-    pub(super) fn show(&self, page: &mut Page) {
+    /// The last few of them: a node that is misplaced is refused at every command.
+    pub(super) fn show_all(all: &[Self], page: &mut Page) {
+        let before = all.len().saturating_sub(SHOWN);
+        if before > 0 {
+            page.styled(Style::Dim, format!("refused before: {before} (--json has all)"));
+        }
+        for one in all.iter().skip(before) {
+            one.show(page);
+        }
+    }
+
+    fn show(&self, page: &mut Page) {
         let what = if self.what == "open" { "a node" } else { &self.what };
         let region = self.region.as_deref().map_or_else(|| "no region".to_owned(), |name| format!("region {name}"));
         page.styled(Style::Care, format!("refused: {what} of {region}, {}", time(self.at)));
@@ -229,8 +263,6 @@ impl Answer for RegionShape {
         for transfer in &self.transfers {
             transfer.show(page);
         }
-        for refusal in &self.refusals {
-            refusal.show(page);
-        }
+        RefusalShape::show_all(&self.refusals, page);
     }
 }

@@ -3,7 +3,9 @@
 use super::policy::{ProcessorShape, RefusalShape, TransferShape, processor_table};
 use crate::printer::words::{count, rfc3339, short_id};
 use crate::printer::{Answer, Column, Page, Table};
+use samite::payload::ProcessorSet;
 use samite::policy::{ProcessingRecords, Retained};
+use samite::redaction::Mode;
 use serde::Serialize;
 
 /// What samite itself keeps data for.
@@ -14,12 +16,11 @@ const PURPOSES: [&str; 3] = [
 ];
 
 /// How it is protected.
-const MEASURES: [&str; 7] = [
+const MEASURES: [&str; 6] = [
     "contents are sealed with AES-256-GCM under keys of the person, which a master key outside of the store wraps",
     "headers, links and the audit log hold pseudonyms and commitments, and no name or word",
     "every decision and erasure is a leaf of a signed log, which others verify with a public key",
     "erasing a person destroys the keys; a copy that is older is erased before it serves",
-    "secrets are found and replaced by `samite redact` before what passes through it is stored",
     "a tenant that is pinned to a region is served by nodes of that region alone",
     "the store's directories are for its user alone (0700)",
 ];
@@ -40,6 +41,26 @@ struct DatasetShape {
     root: String,
 }
 
+/// Somebody who was given data, and is not any more.
+#[derive(Clone, Debug, Serialize)]
+struct FormerShape {
+    name: String,
+    region: String,
+    receives: Vec<String>,
+    reason: Option<String>,
+}
+
+impl FormerShape {
+    fn new(one: &ProcessorSet) -> Self {
+        Self {
+            name: one.name.clone(),
+            region: one.region.to_string(),
+            receives: one.receives.clone(),
+            reason: one.reason.clone(),
+        }
+    }
+}
+
 /// How long something is kept.
 #[derive(Clone, Debug, Serialize)]
 struct RetainedShape {
@@ -57,6 +78,7 @@ pub(crate) struct RecordsShape {
     purposes: [&'static str; 3],
     categories: Vec<HeldShape>,
     recipients: Vec<ProcessorShape>,
+    former_recipients: Vec<FormerShape>,
     transfers: Vec<TransferShape>,
     datasets: Vec<DatasetShape>,
     consents_given: u64,
@@ -64,11 +86,15 @@ pub(crate) struct RecordsShape {
     erasures: u64,
     refusals: Vec<RefusalShape>,
     retention: Vec<RetainedShape>,
-    measures: [&'static str; 7],
+    measures: Vec<&'static str>,
 }
 
 impl RecordsShape {
     pub(crate) fn new(records: &ProcessingRecords) -> Self {
+        let acts = records.retentions.get(&Retained::Audit).map_or_else(
+            || "for ever, without contents".to_owned(),
+            |days| format!("{days} days at least, without contents; `audit archive` prunes, and nothing else"),
+        );
         let kept = |category: &str, kept: &str| RetainedShape { category: category.to_owned(), kept: kept.to_owned() };
         Self {
             tenant: records.tenant.clone(),
@@ -82,6 +108,7 @@ impl RecordsShape {
                 .map(|held| HeldShape { category: held.category, what: held.what, count: held.count })
                 .collect(),
             recipients: records.processors.iter().map(ProcessorShape::new).collect(),
+            former_recipients: records.former.iter().map(FormerShape::new).collect(),
             transfers: records.transfers.iter().map(TransferShape::new).collect(),
             datasets: records
                 .datasets
@@ -108,10 +135,19 @@ impl RecordsShape {
                     ),
                 ),
                 kept("trees", "of branches that are not current for 30 days, else until they are erased"),
-                kept("acts", "for ever, without contents"),
+                kept("acts", &acts),
             ],
-            measures: MEASURES,
+            measures: MEASURES.into_iter().chain(of_secrets(records.secrets)).collect(),
         }
+    }
+}
+
+/// What is done about secrets, where something is.
+fn of_secrets(mode: Mode) -> Option<&'static str> {
+    match mode {
+        Mode::Off => None,
+        Mode::Report => Some("secrets in what is written are counted, and stay in it"),
+        Mode::Redact => Some("secrets in what is written are replaced before it is stored, as `policy redaction` says"),
     }
 }
 
@@ -157,6 +193,10 @@ impl Answer for RecordsShape {
         } else {
             processor_table(&self.recipients, page);
         }
+        for one in &self.former_recipients {
+            let (name, region, receives) = (&one.name, &one.region, one.receives.join(", "));
+            page.line(format!("{name} in region {region} was given {receives} before, and is given nothing any more"));
+        }
         for transfer in &self.transfers {
             transfer.show(page);
         }
@@ -169,9 +209,7 @@ impl Answer for RecordsShape {
                 one.basis
             ));
         }
-        for refusal in &self.refusals {
-            refusal.show(page);
-        }
+        RefusalShape::show_all(&self.refusals, page);
         list("measures:", &self.measures, page);
     }
 }

@@ -83,6 +83,8 @@ struct TurnTreeShape {
     changes: Option<Vec<ChangeShape>>,
     thinned: bool,
     there: bool,
+    /// In how many files redaction found something.
+    found: u64,
     #[serde(skip)]
     files: Option<Vec<String>>,
 }
@@ -253,6 +255,7 @@ impl TurnTreeShape {
             changes: tree.changes.as_deref().map(ChangeShape::all),
             thinned: tree.thinned,
             there: tree.there,
+            found: tree.found,
             files: tree.changes.as_deref().map(files),
         }
     }
@@ -284,7 +287,10 @@ impl TurnTreeShape {
             }
             None => "checkpoint".to_owned(),
         };
-        let what = own.map_or_else(|| files.clone(), |label| format!("{files} ({label})"));
+        let mut what = own.map_or_else(|| files.clone(), |label| format!("{files} ({label})"));
+        if self.found > 0 {
+            what.push_str(&format!(", redaction found something in {}", count(self.found, "file")));
+        }
         let mark = if self.gone().is_some() { '○' } else { '●' };
         [format!("{mark} {}", self.rewind_to), who.to_owned(), what, self.gone().unwrap_or_default().to_owned()]
     }

@@ -120,6 +120,11 @@ pub(crate) fn show_scan(page: &mut Page, report: &Value) {
         "look as if secrets were inside (stored; .samiteignore leaves paths out):",
         &paths(report, "secrets"),
     );
+    show_paths(
+        page,
+        "redaction found something in their new content (`samite policy redaction` decides what happens then):",
+        &super::found::in_scan(report),
+    );
     show_paths(page, "changed while they were read, and are stored as they came:", &paths(report, "torn"));
     show_paths(page, "are sockets, and in no tree:", &paths(report, "sockets"));
     show_paths(page, "could not be read, and are left alone by restores:", &paths(report, "unreadable"));

@@ -138,9 +138,11 @@ fn subject(place: &Place, cut: &Cut, session: &str) {
     cut.run(place, &arguments);
     again(place, &arguments, "ada/subject.json");
     place.json(&["subject", "export", "--user", "local", "--to", "reference"]);
-    // The later one has the same of this person, but for the times in `subject.json` and receipts under a later head.
+    // The later one has the same of this person, but for the times in `subject.json`, and heads and receipts that are later:
+    // that it was handed out is an entry.
     let of = |name: &str| -> Vec<(String, Vec<u8>)> {
-        let told = |(name, _): &(String, Vec<u8>)| name != "subject.json" && !name.starts_with("proofs/");
+        let later = ["subject.json", "receipts.jsonl"];
+        let told = |(name, _): &(String, Vec<u8>)| !later.contains(&name.as_str()) && !name.starts_with("proofs/");
         files(&place.path().join(name)).into_iter().filter(told).collect()
     };
     let (one, other) = (of("ada"), of("reference"));

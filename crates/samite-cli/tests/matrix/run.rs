@@ -44,15 +44,17 @@ const FEWEST_KILLS: usize = 200;
 /// are taken in a test of their own (`tests/suite/policies`), logs that are long enough to be pruned are the audit crate's, and
 /// transcripts are written for real agents, whose tests kill
 /// samite there.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 13] = [
     "audit.prune.removed",
     "erase.keys_destroyed",
+    "erase.others",
     "erase.replayed",
     "keys.epoch_destroyed",
     "keys.master.before_destroy",
     "files.new.named",
     "files.new.written",
     "refusal.taken",
+    "snapshot.separate",
     "transcript.before_write",
     "transcript.part_kept",
     "transcript.written",

@@ -1,6 +1,7 @@
 //! Erasing a part of a person's data from the command line: what is asked first, and what goes on afterwards.
 
 use crate::support::{Place, hints, text};
+use serde_json::json;
 use std::fs;
 
 #[test]
@@ -57,7 +58,7 @@ fn a_session_goes_on_after_some_of_its_entries_were_erased() {
         &["read", &format!("{id}:{fork}")],
         &["append", &id, "--text", "and on"],
         &["append", &format!("{id}:{fork}"), "--text", "and on"],
-        &["step", "run", &id, "--key", "k", "--effect", "contained", "--cwd", "work", "--", "true"],
+        &["step", "run", &id, "--key", "k2", "--effect", "contained", "--cwd", "work", "--", "true"],
         &["checkpoint", &id, "--no-environment"],
         &["fork", &format!("{id}@{first}")],
         &["rewind", &format!("{id}@{}", first - 1)],
@@ -164,5 +165,143 @@ fn an_artifact_goes_with_its_bytes_and_what_was_made_of_it_is_listed() {
     {
         let did = place.json(arguments);
         assert_eq!(did.status, 0, "{arguments:?}: {did:?}");
+    }
+}
+
+#[test]
+fn an_import_of_a_directory_leaves_out_what_was_erased_and_brings_the_rest() {
+    let place = Place::new();
+    let logs = place.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    let write = |session: &str| {
+        let line = json!({"uuid": format!("u-{session}"), "parentUuid": null, "sessionId": session, "type": "user",
+            "message": {"role": "user", "content": format!("said in {session}")}});
+        std::fs::write(logs.join(format!("{session}.jsonl")), format!("{line}\n")).unwrap();
+    };
+    write("a");
+    write("b");
+    let imported = place.json(&["import", "claude-code", "logs"]).json();
+    let first = imported["transcripts"][0].clone();
+    place.json(&["erase", "--session", &text(&first, "/session"), "--reason", "x", "--yes"]).json();
+    write("c");
+    let again = place.json(&["import", "claude-code", "logs"]).json();
+    assert_eq!(again["erased"], json!([first["path"]]));
+    assert_eq!((&again["imported"], again["transcripts"].as_array().unwrap().len()), (&json!(1), 2));
+    // One that is named alone is refused, as before; and where all are erased, nothing is wrong.
+    assert_eq!(place.json(&["import", "claude-code", &text(&first, "/path")]).error(6)["code"], "session_erased");
+    for name in ["b", "c"] {
+        std::fs::remove_file(logs.join(format!("{name}.jsonl"))).unwrap();
+    }
+    let none = place.json(&["import", "claude-code", "logs"]).json();
+    assert_eq!((&none["erased"], &none["transcripts"]), (&json!([first["path"]]), &json!([])));
+}
+
+#[test]
+fn secrets_of_the_tenant_stay_when_who_registered_them_goes() {
+    let place = Place::new();
+    place.session();
+    place.run_with_input(&["secrets", "register", "deploy"], b"a secret that nobody else has").ok();
+    place.json(&["erase", "--user", "local", "--reason", "x", "--yes"]).json();
+    let listed = place.json(&["secrets", "list"]).json();
+    assert_eq!(listed["secrets"][0]["name"], "deploy", "{listed}");
+    let id = place.session();
+    place.say(&id, "it is: a secret that nobody else has");
+    assert!(!place.json(&["read", &id]).ok().contains("nobody else has"));
+    assert_eq!(place.json(&["verify", "--rebuild"]).status, 0);
+}
+
+#[test]
+fn the_next_import_brings_no_erased_record_back() {
+    let place = Place::new();
+    let line = |id: &str, parent: &str, words: &str| {
+        format!(
+            r#"{{"uuid":"{id}","parentUuid":{parent},"sessionId":"s","type":"user","message":{{"role":"user","content":"{words}"}}}}"#
+        )
+    };
+    let first = [line("a", "null", "words that stay"), line("b", r#""a""#, "words that go")].join("\n");
+    fs::create_dir(place.path().join("logs")).unwrap();
+    let log = place.path().join("logs/s.jsonl");
+    fs::write(&log, format!("{first}\n")).unwrap();
+    let id = text(&place.json(&["import", "claude-code", "logs/s.jsonl"]).json(), "/id");
+    let lines = place.json(&["read", &id]).lines();
+    let of = |words: &str| {
+        let is_it = |line: &&serde_json::Value| line.to_string().contains(words);
+        lines.iter().find(is_it).unwrap()["seq"].as_u64().unwrap()
+    };
+    let seq = of("words that go");
+    assert_ne!(seq, of("words that stay"));
+    place.json(&["erase", "--entries", &format!("{id}@{seq}..{seq}"), "--reason", "x", "--yes"]).json();
+    // What was added to the log since comes in, and what was erased of it does not.
+    fs::write(&log, format!("{first}\n{}\n", line("c", r#""b""#, "words that came"))).unwrap();
+    place.json(&["import", "claude-code", "logs/s.jsonl"]).json();
+    fs::remove_file(&log).unwrap();
+    let out = place.run_with_input(&["erase", "sweep", "--canaries", "-"], b"words that go\n");
+    assert_eq!(out.status, 0, "{out:?}");
+    let kept = b"words that stay\nwords that came\n";
+    let out = place.run_with_input(&["erase", "sweep", "--canaries", "-", "--expect", "found"], kept);
+    assert_eq!(out.status, 0, "{out:?}");
+    for arguments in [&["verify"][..], &["verify", "--rebuild"], &["verify"]] {
+        assert_eq!(place.json(arguments).status, 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_plan_under_a_hold_says_that_nothing_goes() {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "held");
+    place.json(&["hold", "set", "--session", &id, "--reason", "case 1"]).json();
+    let plan = place.json(&["erase", "--session", &id, "--reason", "x", "--plan"]).json();
+    let found = plan["plan"]["found"].as_array().unwrap();
+    assert!(found.iter().all(|one| one["deleted"] == 0 && one["retained"] == one["found"]), "{plan}");
+    assert_eq!(plan["plan"]["held"]["reason"], "case 1");
+    let shown = place.run(&["erase", "--session", &id, "--reason", "x", "--plan"]).ok();
+    let first = shown.lines().next().unwrap();
+    assert!(first.contains("nothing goes") && first.contains("case 1"), "{shown}");
+}
+
+#[test]
+#[cfg(feature = "kill-points")]
+fn a_copy_from_before_the_end_of_an_erasure_is_not_served_after_it() {
+    for point in ["erase.started", "erase.noted", "erase.fenced", "erase.recorded"] {
+        let place = Place::new();
+        let gone = place.session();
+        place.say(&gone, "words that go");
+        let mut command = place.command(&["erase", "--session", &gone, "--reason", "x", "--yes"]);
+        assert_eq!(command.env("SAMITE_KILL_POINT", point).output().unwrap().status.code(), None, "{point}");
+        let copy = place.path().join("copy");
+        copy_tree(&place.store(), &copy);
+        place.json(&["erase", "resume"]).json();
+        let in_copy = |arguments: &[&str]| {
+            let mut command = place.command(&[&["--json"], arguments].concat());
+            crate::support::Did::new(&command.env("SAMITE_STORE", &copy).output().unwrap())
+        };
+        if point == "erase.recorded" {
+            // It was done by then.
+            assert_eq!(in_copy(&["read", &gone]).error(3)["code"], "no_session");
+        } else {
+            assert_eq!(in_copy(&["read", &gone]).error(6)["code"], "erasures_pending", "{point}");
+        }
+        let resumed = in_copy(&["erase", "resume"]).json();
+        assert_eq!(resumed["erasures"].as_array().unwrap().len(), usize::from(point != "erase.recorded"), "{point}");
+        let listed = in_copy(&["erase", "list"]).json();
+        assert_eq!(listed["erasures"][0]["state"], "done", "{point}");
+        assert_eq!(listed["erasures"][0]["replayed"], point != "erase.recorded", "{point}");
+        assert_eq!(in_copy(&["read", &gone]).error(3)["code"], "no_session", "{point}");
+        assert_eq!(in_copy(&["verify"]).status, 0, "{point}");
+    }
+}
+
+#[cfg(feature = "kill-points")]
+fn copy_tree(from: &std::path::Path, to: &std::path::Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
     }
 }

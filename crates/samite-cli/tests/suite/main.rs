@@ -21,6 +21,7 @@ mod deaths;
 mod documents;
 mod erasures;
 mod errors;
+mod file_findings;
 mod going_back;
 mod guarantees;
 mod help;

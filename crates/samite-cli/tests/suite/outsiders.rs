@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A program that was installed for tests.
-fn installed(name: &str) -> Option<PathBuf> {
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let verifiers = std::env::var_os("SAMITE_TEST_VERIFIERS");
     let folder = verifiers.map_or_else(|| root().join("target/tools/verifiers"), PathBuf::from);
     let found = folder.join(format!("{name}.installed")).exists().then(|| folder.join(name));

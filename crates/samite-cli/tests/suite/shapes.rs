@@ -213,10 +213,12 @@ fn run_all(page: &Page, place: &Place) {
     write("work/mine.txt", b"mine\n");
     run(&["workspace", "restore", &at, "--plan"]);
     run(&["workspace", "restore", &at]);
+    write("work/token", b"ghp_16C7e42F292c6912E7710c838347Ae178B4a\n");
     run(&["checkpoint", &id]);
     run(&["turn", "end", &id, "--dedupe", "turn"]);
     run(&["turn", "end", &id, "--dedupe", "turn"]);
     run(&["checkpoint", "list", &id]);
+    run(&["checkpoint", "found", &id]);
     run(&["checkpoint", "thin", &id, "--all-for", "0s", "--hourly-for", "0s", "--dry-run"]);
     run(&["diff", &at, &id]);
     run(&["workspace", "log", &id, "a.txt"]);
@@ -306,7 +308,7 @@ fn erasures(page: &Page, place: &Place) {
     let id = text(&run(&["session", "new"]), "/id");
     let child = text(&run(&["session", "new", "--parent", &id]), "/id");
     run(&["append", &id, "--text", "one"]);
-    run(&["hold", "set", "--user", "nobody", "--reason", "x"]);
+    run(&["hold", "set", "--ahead", "--user", "nobody", "--reason", "x"]);
     run(&["hold", "set", "--session", &id, "--reason", "x"]);
     run(&["hold", "list"]);
     run(&["erase", "--session", &id, "--reason", "x", "--plan"]);
@@ -578,7 +580,7 @@ fn decided(page: &Page) {
         page.answered(arguments, &Did::new(&output).ok())
     };
     run(&["consent", "set", "yes", "--session", &id, "--basis", "form"]);
-    run(&["consent", "set", "yes", "--user", "ada", "--basis", "form", "--reason", "asked"]);
+    run(&["consent", "set", "yes", "--ahead", "--user", "ada", "--basis", "form", "--reason", "asked"]);
     run(&["consent", "show", "--session", &id]);
     run(&["consent", "list"]);
     run(&["region", "set", "eu"]);

@@ -82,7 +82,7 @@ fn what_is_shared_is_read_and_added_to_by_another_and_that_is_seen() {
     assert_eq!(place.json(&["unshare", &id, "--all"]).error(3)["code"], "no_grant");
     assert!(place.run(&["grants", &id]).ok().contains("is shared with nobody"));
     for (arguments, status, code) in [
-        (vec!["share", &id, "--with", "bob", "--read"], 2, "bad_grantee"),
+        (vec!["share", &id, "--with", "group:bob", "--read"], 2, "bad_grantee"),
         (vec!["share", &id, "--with", "user:local", "--read"], 2, "shared_with_owner"),
         (vec!["share", &id, "--with", "user:bob"], 2, "usage"),
         (vec!["share", &id, "--read"], 2, "usage"),

@@ -117,8 +117,23 @@ fn a_level_holds_for_its_kind_from_then_on_and_callers_do_not_speak_for_it() {
     assert_eq!(hunted(&place, &["gone-1", "kept-1", "kept-2"]), ["kept-1", "kept-2"].map(str::to_owned).into());
     let own = ["append", &id, "--text", "x", "--attributes", r#"{"samite:capture": {}}"#];
     assert_eq!(place.json(&own).error(2)["code"], "reserved_attribute");
+    // Content in attributes is content.
+    place.json(&["capture", "set", "metadata"]).json();
+    let noted = json!({"role": "user", "note": "gone-3", "of": {"path": "gone-4"}}).to_string();
+    place.json(&["append", &id, "--text", "gone-5", "--attributes", &noted]).json();
+    assert_eq!(hunted(&place, &["gone-3", "gone-4", "gone-5"]), BTreeSet::new());
+    let last = place.json(&["read", &id]).lines().pop().unwrap();
+    assert_eq!(
+        (&last["attributes"]["role"], &last["attributes"]["samite:capture"]["pieces"]),
+        (&json!("user"), &json!(3))
+    );
     assert_eq!(place.json(&["capture", "set", "full", "--kind", "tree"]).error(2)["code"], "bad_kind");
     assert_eq!(place.json(&["verify", "--rebuild"]).status, 0);
+}
+
+/// The acts of a kind in the audit log.
+fn logged(place: &Place, act: &str) -> Vec<Value> {
+    place.json(&["audit", "log", "--act", act]).json()["acts"].as_array().unwrap().clone()
 }
 
 fn export(place: &Place, to: &str, what: &[&str]) -> Did {
@@ -148,7 +163,7 @@ fn withdrawn_consent_removes_derived_rows_from_the_next_export() {
     place.say(&format!("{one}:{fork}"), "said-fork");
     // Nothing said is no.
     assert_eq!(export(&place, "none", &["--all"]).error(6)["code"], "no_consent");
-    assert!(!place.path().join("none/data.jsonl").exists() && !place.path().join("none/data.jsonl.part").exists());
+    assert!(!place.path().join("none").exists());
     for id in [&one, &child, &other] {
         place.json(&["consent", "set", "yes", "--session", id, "--basis", "form"]).json();
     }
@@ -250,15 +265,18 @@ fn an_export_to_another_region_needs_a_decision_and_its_refusal_is_recorded() {
 #[test]
 #[cfg(feature = "kill-points")]
 fn what_is_killed_leaves_no_data_set_without_a_record() {
-    for (point, recorded) in [("export.written", 0), ("export.recorded", 1)] {
+    for (point, recorded) in [("export.gathered", 0), ("export.recorded", 1), ("export.written", 1)] {
         let place = Place::new();
         let id = place.session();
-        place.say(&id, "said");
+        place.say(&id, "qzx-said-77");
         place.json(&["consent", "set", "yes", "--session", &id, "--basis", "form"]).json();
         let arguments = ["export", "--for-training", "--to-region", "eu", "--basis", "b", "--all", "data"];
         let killed = place.command(&arguments).env("SAMITE_KILL_POINT", point).output().unwrap();
         assert_eq!(killed.status.code(), None, "{point}");
         assert!(!place.path().join("data/data.jsonl").exists(), "{point}");
+        // No file of any name anywhere has a word of it before the record is durable.
+        let is_out = raw(place.path(), "qzx-said-77");
+        assert_eq!(is_out, point == "export.written", "{point}");
         assert_eq!(place.json(&["records"]).json()["datasets"].as_array().unwrap().len(), recorded, "{point}");
         // It is begun anew where it was cut off; what is whole, or somebody else's, stays.
         std::fs::write(place.path().join("data/notes"), "mine").unwrap();
@@ -270,4 +288,61 @@ fn what_is_killed_leaves_no_data_set_without_a_record() {
         assert_eq!(export(&place, "data", &["--all"]).error(4)["code"], "not_empty");
         assert_eq!(place.json(&["verify"]).status, 0, "{point}");
     }
+}
+
+#[test]
+#[cfg(feature = "kill-points")]
+fn a_persons_data_is_handed_out_after_that_is_recorded() {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "qzx-said-78");
+    let arguments = ["subject", "export", "--user", "local", "--to", "mine"];
+    let killed = place.command(&arguments).env("SAMITE_KILL_POINT", "subject.recorded").output().unwrap();
+    assert_eq!(killed.status.code(), None);
+    assert!(!raw(place.path(), "qzx-said-78"));
+    assert_eq!(logged(&place, "handed_out").len(), 1);
+    place.json(&arguments).json();
+    assert!(raw(&place.path().join("mine"), "qzx-said-78"));
+    assert_eq!(place.json(&["verify"]).status, 0);
+}
+
+#[test]
+fn each_handing_out_is_an_act_and_stands_in_proofs() {
+    let place = Place::new();
+    let (one, other) = (place.session(), place.session());
+    let seq = place.say(&one, "said-one");
+    place.say(&other, "said-other");
+    fs::write(place.path().join("passphrase"), "correct horse battery staple").unwrap();
+    let acts = || logged(&place, "handed_out");
+    assert_eq!(acts().len(), 0);
+    // Nothing that is refused is one.
+    place.json(&["subject", "export", "--user", "eve", "--to", "none"]).error(3);
+    place.json(&["subject", "export", "--user", "local", "--to", "store/x"]).error(2);
+    assert_eq!(acts().len(), 0);
+    place.json(&["subject", "export", "--user", "local", "--to", "mine"]).json();
+    place.json(&["key", "export", "key.samite", "--passphrase-file", "passphrase"]).json();
+    let created = logged(&place, "session_created");
+    let index = created[0]["index"].to_string();
+    place.json(&["audit", "prove", &index, "--to", "plain.proof"]).json();
+    assert_eq!(acts().len(), 2, "a receipt without words hands nothing out");
+    place.json(&["audit", "prove", &index, "--reveal", "--to", "open.proof"]).json();
+    assert_eq!(acts().len(), 3);
+    assert!(seq > 0);
+    // A copy is made in somebody's name, too.
+    place.json(&["backup", "copy"]).json();
+    let copied = logged(&place, "backed_up");
+    assert_eq!((copied.len(), &copied[0]["user"]), (1, &json!("user:local")), "{copied:?}");
+    let unreached = |id: &str| -> Vec<String> {
+        let erased = place.json(&["erase", "--session", id, "--reason", "test", "--yes"]).json();
+        let unreached = erased["erased"]["proof"]["unreached"].as_array().unwrap().clone();
+        let named = unreached.iter().filter(|one| one["which"].is_string());
+        named.map(|one| text(one, "/what")).collect()
+    };
+    assert_eq!(unreached(&other), ["backup", "subject_export"]);
+    assert_eq!(unreached(&one), ["backup", "subject_export", "revealed"]);
+    let all = place.json(&["erase", "--user", "local", "--reason", "test", "--yes"]).json();
+    let unreached = all["erased"]["proof"]["unreached"].as_array().unwrap().clone();
+    let keys = unreached.iter().filter(|one| one["what"] == "key_export").map(|one| one["which"].is_string());
+    assert_eq!(keys.collect::<Vec<bool>>(), [true, false]);
+    assert_eq!(place.json(&["verify", "--rebuild"]).status, 0);
 }

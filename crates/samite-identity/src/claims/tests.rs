@@ -8,7 +8,9 @@ fn issuer() -> Issuer {
         name: "https://issuer.example".to_owned(),
         audience: vec!["samite".to_owned(), "other-samite".to_owned()],
         keys: "https://issuer.example/keys".to_owned(),
+        tenants: None,
         users: Users::IssuerAndSubject,
+        agents: crate::config::Agents::Name,
         claims: crate::config::Claims::default(),
     }
 }
@@ -56,6 +58,18 @@ fn a_right_token_is_its_principal() {
     assert_eq!((found.user.as_str(), found.agent.as_str()), ("ada", "helper"));
     assert_eq!(found.parents, ["planner"]);
     assert_eq!(found.workload, "spiffe://acme.example/ns/a/sa/b");
+}
+
+#[test]
+fn an_issuer_speaks_for_its_tenants_alone() {
+    let of = |tenants: &[&str]| {
+        let tenants = tenants.iter().map(|tenant| Tenant::new(*tenant).unwrap()).collect();
+        let bound = Issuer { tenants: Some(tenants), agents: crate::config::Agents::IssuerAndName, ..issuer() };
+        principal(claims().as_object().unwrap(), &bound, NOW)
+    };
+    assert_eq!(of(&["other"]).unwrap_err().code(), "issuers_tenant");
+    let found = of(&["other", "acme"]).unwrap();
+    assert_eq!((found.tenant.as_str(), found.agent.as_str()), ("acme", "https://issuer.example|editor"));
 }
 
 #[test]

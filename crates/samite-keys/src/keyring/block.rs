@@ -54,6 +54,15 @@ impl Keyring {
         }
     }
 
+    /// Whose a sealed chunk of a file is, in a tree of this owner: the tenant's, or the owner's where something was found in it
+    /// and the policy stores such chunks separately. The envelope names the key. Of bytes that are no envelope, the tenant's.
+    pub fn chunk_domain(&self, owner: Pseudonym, sealed: &[u8]) -> Domain {
+        match Envelope::parse(sealed) {
+            Ok(parts) if parts.key != self.0.tenant_keys.block_key => Domain::Owner(owner),
+            _ => Domain::Tenant,
+        }
+    }
+
     /// Compresses and seals a block, whose id is the caller's from [`Keyring::block_id`].
     ///
     /// # Errors

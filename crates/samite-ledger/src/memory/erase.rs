@@ -32,7 +32,7 @@ impl State {
                 taken.payloads = taken.payloads.saturating_add(u64::from(entry.payload.take().is_some()));
             }
             let before = journal.rows.len() + journal.registers.len();
-            journal.rows.retain(|row, _| !erased.contains(&row.seq));
+            journal.rows.retain(|row, _| !erased.contains(&row.seq) || erasure.keep.contains(&row.kind));
             let registers = journal.registers.len();
             journal.registers.retain(|_, (seq, _)| !erased.contains(seq));
             if journal.registers.len() != registers {

@@ -33,8 +33,10 @@ impl Work<'_> {
                 None => return Ok(taken),
             },
         };
+        let kept: Vec<String> = erasure.keep.iter().map(u16::to_string).collect();
+        let kept = kept.join(", ");
         for run in &erasure.runs {
-            self.erase_run(run, owner, &mut taken)?;
+            self.erase_run(run, owner, &kept, &mut taken)?;
         }
         self.changed();
         Ok(taken)
@@ -55,7 +57,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn erase_run(&mut self, run: &Run, owner: Option<i64>, taken: &mut Tombstones) -> Result<(), Failure> {
+    /// `kept` are the kinds of rows that stay, as a list of numbers.
+    fn erase_run(&mut self, run: &Run, owner: Option<i64>, kept: &str, taken: &mut Tombstones) -> Result<(), Failure> {
         let held = self.journal(run.journal)?;
         let row = held.journal.row;
         let range = (row, stored(run.first), stored(run.last), owner);
@@ -68,9 +71,10 @@ impl Work<'_> {
             .execute(range)?;
         let rows = self
             .database
-            .prepare_cached(
-                "DELETE FROM view_row WHERE journal = ?1 AND seq BETWEEN ?2 AND ?3 AND (?4 IS NULL OR owner = ?4)",
-            )?
+            .prepare_cached(&format!(
+                "DELETE FROM view_row WHERE journal = ?1 AND seq BETWEEN ?2 AND ?3 AND (?4 IS NULL OR owner = ?4) \
+                 AND kind NOT IN ({kept})"
+            ))?
             .execute(range)?;
         let registers = self
             .database

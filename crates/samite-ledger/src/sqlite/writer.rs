@@ -382,6 +382,8 @@ impl Writer {
         if !self.lost.is_empty() {
             return Err(high_water::behind(&self.path, &self.lost));
         }
+        // Whoever reads an older state is in the way of the last step: that is found out before all is written anew.
+        self.checkpoint()?;
         let database = &self.writing.connection.database;
         // In a file without a name, since all of it may be more than there is memory.
         let written = database

@@ -66,6 +66,36 @@ pub enum Policy {
     Failed,
 }
 
+impl Policy {
+    /// What policies say of a principal and of all that it works for, the outermost first and itself last ([`chain`]): what is
+    /// forbidden to one of them is forbidden to those that work for it, and what permits is said of the outermost, which answers
+    /// for them all.
+    pub fn of_chain(said: impl IntoIterator<Item = Self>) -> Self {
+        let mut whole = None;
+        for one in said {
+            match one {
+                Self::Forbid | Self::Failed => return one,
+                Self::Silent | Self::Permit => {
+                    whole.get_or_insert(one);
+                }
+            }
+        }
+        whole.unwrap_or_default()
+    }
+}
+
+/// A principal and all that it works for, the outermost first and itself last, each with the scopes of the principal: what the
+/// others' tokens allowed is not known here, and was no less.
+pub fn chain(principal: &Principal) -> Vec<Principal> {
+    let agents = principal.parents.iter().chain(std::iter::once(&principal.agent));
+    let of = |(depth, agent): (usize, &String)| Principal {
+        agent: agent.clone(),
+        parents: principal.parents.iter().take(depth).cloned().collect(),
+        ..principal.clone()
+    };
+    agents.enumerate().map(of).collect()
+}
+
 /// Whether an act may be done, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {

@@ -19,7 +19,7 @@ pub struct Grantee {
 }
 
 impl Grantee {
-    /// Reads what a person writes: `user:NAME` and `agent:NAME`, one or both.
+    /// Reads what a person writes: `user:NAME` and `agent:NAME`, one or both; NAME alone, without a colon, is a user.
     ///
     /// # Errors
     /// `invalid` (`bad_grantee`) for anything else, or a name that no principal can have.
@@ -29,6 +29,8 @@ impl Grantee {
             let (place, name) = match word.as_ref().split_once(':') {
                 Some(("user", name)) => (&mut grantee.user, name),
                 Some(("agent", name)) => (&mut grantee.agent, name),
+                // As everywhere else a user is named.
+                None => (&mut grantee.user, word.as_ref()),
                 _ => return Err(bad(format!("{:?} names nobody", word.as_ref()))),
             };
             limits::check_name("a grantee's name", name).map_err(|error| bad(error.message().to_owned()))?;

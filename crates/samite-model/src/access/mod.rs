@@ -9,7 +9,7 @@ mod rights;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Decision, Policy, Reason, Resource, ResourceKind, Why, decide};
+pub use decide::{Decision, Policy, Reason, Resource, ResourceKind, Why, chain, decide};
 pub use grant::{Grant, Grantee};
 pub use rights::{Right, Rights};
 

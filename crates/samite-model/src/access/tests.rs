@@ -258,7 +258,16 @@ fn a_grantee_is_what_was_written() {
     assert_eq!(both.to_string(), "user:ada agent:coder");
     let url = Grantee::parse(&["user:https://issuer.example|7:x"]).unwrap();
     assert_eq!(url.user.as_deref(), Some("https://issuer.example|7:x"));
-    for wrong in [vec![], vec!["ada"], vec!["user:"], vec!["user:a", "user:b"], vec!["group:a"], vec!["user:a\nb"]] {
+    assert_eq!(Grantee::parse(&["ada"]).unwrap(), Grantee::parse(&["user:ada"]).unwrap());
+    for wrong in [
+        vec![],
+        vec![""],
+        vec!["ada", "user:ada"],
+        vec!["user:"],
+        vec!["user:a", "user:b"],
+        vec!["group:a"],
+        vec!["user:a\nb"],
+    ] {
         assert_eq!(Grantee::parse(&wrong).unwrap_err().code(), "bad_grantee", "{wrong:?}");
     }
     assert_eq!(Rights::NONE.to_grant().unwrap_err().code(), "no_rights");
@@ -288,6 +297,27 @@ prop_compose! {
     }
 }
 
+#[test]
+fn a_chain_is_forbidden_what_one_of_it_is_and_permitted_what_its_outermost_is() {
+    use Policy::{Failed, Forbid, Permit, Silent};
+    let mut who = principal("ada", "helper", &["samite:read"]);
+    who.parents = vec!["coder".to_owned(), "planner".to_owned()];
+    let all = chain(&who);
+    let named: Vec<(&str, usize)> = all.iter().map(|one| (one.agent.as_str(), one.parents.len())).collect();
+    assert_eq!(named, [("coder", 0), ("planner", 1), ("helper", 2)]);
+    assert_eq!(all[2], who);
+    for (said, whole) in [
+        (vec![Silent, Silent], Silent),
+        (vec![Forbid, Permit], Forbid),
+        (vec![Permit, Failed], Failed),
+        (vec![Silent, Permit], Silent),
+        (vec![Permit, Silent], Permit),
+        (vec![], Silent),
+    ] {
+        assert_eq!(Policy::of_chain(said.clone()), whole, "{said:?}");
+    }
+}
+
 proptest! {
     /// Whatever is asked for, granted or permitted: a sub-agent may nothing that its parent may not, and what it asked not
     /// for neither; nor may its own sub-agents.
@@ -299,8 +329,14 @@ proptest! {
         requested in prop::collection::vec(rights(), 2),
         whose in names(),
         grants in prop::collection::vec(grants(), 0..4),
-        policy in prop::sample::select(vec![Policy::Silent, Policy::Permit, Policy::Forbid, Policy::Failed]),
+        policies in prop::collection::vec(
+            prop::sample::select(vec![Policy::Silent, Policy::Permit, Policy::Forbid, Policy::Failed]),
+            3,
+        ),
     ) {
+        // Each name has a policy of its own, whoever works for whom.
+        let of = |name: &str| policies[usize::from(name.as_bytes()[0] - b'a')];
+        let said = |who: &Principal| Policy::of_chain(chain(who).iter().map(|one| of(&one.agent)));
         let mut parent = principal(&user, &agents[0], &[]);
         parent.scopes = scopes.map_or_else(Vec::new, Rights::scopes);
         let child = attenuate(&parent, &agents[1], requested[0]);
@@ -311,7 +347,7 @@ proptest! {
         for kind in ResourceKind::ALL {
             let resource = Resource { tenant: &tenant, owner: Some(&owner), kind, grants: &grants };
             for right in Right::ALL {
-                let may = |who: &Principal| decide(who, right, &resource, policy, NOW).is_allowed();
+                let may = |who: &Principal| decide(who, right, &resource, said(who), NOW).is_allowed();
                 prop_assert!(!may(&child) || (may(&parent) && requested[0].has(right)));
                 prop_assert!(!may(&grandchild) || (may(&child) && requested[1].has(right)));
             }

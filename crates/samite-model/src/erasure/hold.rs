@@ -1,6 +1,6 @@
 //! Legal holds: what is under one is kept, whoever asks for its erasure.
 
-use super::Scope;
+use super::{DerivedKind, Facts, Plan, Scope};
 use crate::{Pseudonym, SessionId};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,13 @@ impl HoldOn {
         }
     }
 
+    /// Whose data it is about.
+    pub const fn subject(&self) -> Pseudonym {
+        match self {
+            Self::User { subject } | Self::Session { subject, .. } => *subject,
+        }
+    }
+
     /// The name in tables and JSON.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -55,7 +62,7 @@ pub struct Hold {
 /// of a person is meant, one on any session of theirs. `session` is the one that an artifact was made in.
 pub fn held<'a>(holds: &'a [Hold], scope: &Scope, subject: Pseudonym, session: Option<SessionId>) -> Option<&'a Hold> {
     let of = match scope {
-        Scope::User => None,
+        Scope::User | Scope::Secret { .. } => None,
         Scope::Session { session } | Scope::Entries { session, .. } => Some(*session),
         Scope::Artifact { .. } => session,
     };
@@ -65,5 +72,25 @@ pub fn held<'a>(holds: &'a [Hold], scope: &Scope, subject: Pseudonym, session: O
             Scope::User => whose == subject,
             _ => of == Some(session),
         },
+    })
+}
+
+/// The first hold that stands against what it was decided shall go too: one on its owner, or on the session that it is, or is
+/// a part of.
+pub fn held_also<'a>(holds: &'a [Hold], plan: &Plan, facts: &Facts) -> Option<&'a Hold> {
+    plan.derived.iter().filter(|one| one.taken).find_map(|one| {
+        let session = match one.kind {
+            DerivedKind::Session => Some(one.id),
+            DerivedKind::Fork | DerivedKind::Merge => {
+                facts.journals.iter().find(|journal| journal.id.0 == one.id.0).map(|journal| journal.family)
+            }
+            DerivedKind::Artifact => {
+                facts.artifacts.iter().find(|known| known.artifact.0 == one.id.0).map(|known| known.session)
+            }
+        };
+        holds.iter().find(|hold| match hold.on {
+            HoldOn::User { subject } => subject == one.owner,
+            HoldOn::Session { session: held, .. } => session == Some(held),
+        })
     })
 }

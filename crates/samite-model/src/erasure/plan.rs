@@ -1,7 +1,7 @@
 //! The traversal.
 
 use super::{Run, Scope};
-use crate::{ArtifactId, FamilyId, JournalId, Position, Pseudonym, SessionId};
+use crate::{ArtifactId, EntryKind, FamilyId, JournalId, Position, Pseudonym, SessionId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 
@@ -81,6 +81,10 @@ pub struct ArtifactFacts {
     pub entries: Vec<Position>,
     /// The session that it was made in.
     pub session: SessionId,
+    /// What it is called: others of this name in its session are other versions of it.
+    pub name: String,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
     /// The artifacts that it was made of.
     pub inputs: Vec<ArtifactId>,
 }
@@ -103,9 +107,47 @@ pub struct Reference {
     pub to: Run,
 }
 
+/// An entry in a journal of another owner that goes with a person: it has words of theirs, or their name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The entry.
+    pub at: Position,
+    /// Whether what it says is said again without the person's name, so that its owner keeps it.
+    pub said_again: bool,
+    /// Whether a legal hold keeps it.
+    pub held: bool,
+}
+
+/// Whether an entry that somebody wrote in a session of another owner holds words of theirs, which go with them. What else
+/// they did there is what that session stands on: files, forks and settings stay.
+pub const fn holds_words(kind: EntryKind) -> bool {
+    use EntryKind as K;
+    matches!(
+        kind,
+        K::MESSAGE
+            | K::MODEL_RESPONSE
+            | K::EVENT
+            | K::COMPACTION
+            | K::TURN_ENDED
+            | K::STEP_STARTED
+            | K::STEP_COMPLETED
+            | K::STEP_FAILED
+            | K::STEP_RESOLVED
+            | K::STEP_ABANDONED
+            | K::STEP_EVIDENCE
+            | K::STEP_SEEN
+    )
+}
+
 /// All that the traversal looks at.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
+    /// Entries in journals of other owners that go with the person.
+    pub elsewhere: Vec<Elsewhere>,
+    /// Sessions of other owners in which the person did something that stays.
+    pub worked: Vec<SessionId>,
+    /// How many entries of the person's sessions others wrote.
+    pub by_others: u64,
     /// Journals, in the order of their making.
     pub journals: Vec<JournalFacts>,
     /// Sessions.
@@ -158,8 +200,12 @@ pub enum Because {
     MadeThere,
     /// It was made of an artifact.
     MadeOf,
+    /// It is another version of an artifact.
+    OtherVersion,
     /// It was started for the session.
     WorksFor,
+    /// The person made files, forks or settings in it.
+    WorkedThere,
 }
 
 impl Because {
@@ -170,12 +216,14 @@ impl Because {
             Self::Merged => "merged",
             Self::MadeThere => "made_there",
             Self::MadeOf => "made_of",
+            Self::OtherVersion => "other_version",
             Self::WorksFor => "works_for",
+            Self::WorkedThere => "worked_there",
         }
     }
 }
 
-/// A thing that stays, and that was made of what is erased: somebody has to decide about it.
+/// A thing that was made of what is erased. It stays until somebody decides that it goes too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Derived {
     /// What it is.
@@ -186,6 +234,15 @@ pub struct Derived {
     pub owner: Pseudonym,
     /// Why.
     pub because: Because,
+    /// Whether it was decided that it goes too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub taken: bool,
+}
+
+impl Derived {
+    const fn new(kind: DerivedKind, id: FamilyId, owner: Pseudonym, because: Because) -> Self {
+        Self { kind, id, owner, because, taken: false }
+    }
 }
 
 /// What an erasure takes.
@@ -199,27 +256,79 @@ pub struct Plan {
     pub artifacts: Vec<ArtifactId>,
     /// The sessions that go.
     pub sessions: Vec<SessionId>,
-    /// What stays and was made of it.
+    /// Those of the runs that are in journals of other owners, where keys are destroyed: their keys live.
+    pub foreign: Vec<Run>,
+    /// What was made of it.
     pub derived: Vec<Derived>,
 }
 
-/// What the erasure of a scope of a subject's data takes, and what was made of it.
-pub fn plan(scope: &Scope, subject: Pseudonym, facts: &Facts) -> Plan {
+/// What the erasure of a scope of a subject's data takes, and what was made of it. Of what was made of it, things with these
+/// ids go too, and what was made of those is looked at in turn.
+pub fn plan(scope: &Scope, subject: Pseudonym, facts: &Facts, also: &[FamilyId]) -> Plan {
     let mut plan = match scope {
         Scope::User => user(subject, facts),
         Scope::Session { session } => of_session(*session, facts),
         Scope::Artifact { artifact } => of_artifact(*artifact, facts),
         Scope::Entries { from, to, .. } => entries(*from, *to, facts),
+        Scope::Secret { .. } => Plan { runs: facts.named.clone(), ..Plan::default() },
     };
-    plan.runs = joined(plan.runs);
-    plan.derived = derived(&plan, facts);
+    let mut taken: BTreeSet<Derived> = BTreeSet::new();
+    loop {
+        plan.runs = joined(std::mem::take(&mut plan.runs));
+        let found = derived(scope, &plan, facts);
+        let more: Vec<Derived> =
+            found.iter().filter(|one| also.contains(&one.id) && !taken.contains(*one)).copied().collect();
+        if more.is_empty() {
+            let stays = found.into_iter().filter(|one| !taken.contains(one));
+            plan.derived = taken.iter().map(|one| Derived { taken: true, ..*one }).chain(stays).collect();
+            plan.derived.sort_unstable();
+            break;
+        }
+        for one in more {
+            take(&mut plan, &one, facts);
+            taken.insert(one);
+        }
+    }
+    if scope.destroys_keys() {
+        plan.foreign = joined(std::mem::take(&mut plan.foreign));
+    } else {
+        plan.foreign.clear();
+    }
     plan
+}
+
+/// Adds what goes with a thing that was made of what is erased.
+fn take(plan: &mut Plan, one: &Derived, facts: &Facts) {
+    let more = match one.kind {
+        DerivedKind::Session => of_session(one.id, facts),
+        DerivedKind::Artifact => of_artifact(ArtifactId(one.id.0), facts),
+        // The session goes on, as after the erasure of entries.
+        DerivedKind::Fork => {
+            let fork = facts.journals.iter().find(|journal| journal.id.0 == one.id.0);
+            Plan { runs: fork.and_then(JournalFacts::whole).into_iter().collect(), ..Plan::default() }
+        }
+        // The files that were merged are in all that followed.
+        DerivedKind::Merge => {
+            let merges = facts.merges.iter().filter(|merge| merge.at.journal.0 == one.id.0);
+            let first = merges.filter(|merge| has(&plan.runs, merge.theirs)).map(|merge| merge.at.seq).min();
+            let into = facts.journals.iter().find(|journal| journal.id.0 == one.id.0);
+            let runs = first.zip(into).map(|(first, into)| Run { journal: into.id, first, last: into.head });
+            Plan { runs: runs.into_iter().collect(), ..Plan::default() }
+        }
+    };
+    plan.foreign.extend(more.runs.iter().copied());
+    plan.runs.extend(more.runs);
+    plan.close.extend(more.close);
+    plan.artifacts.extend(more.artifacts);
+    plan.sessions.extend(more.sessions);
 }
 
 fn user(subject: Pseudonym, facts: &Facts) -> Plan {
     let of_subject = |journal: &&JournalFacts| journal.owner == subject && journal.role.is_closed();
+    let elsewhere = || facts.elsewhere.iter().filter(|one| !one.held).map(|one| self::one(one.at));
     Plan {
-        runs: facts.journals.iter().flat_map(|journal| journal.runs.iter().copied()).collect(),
+        runs: facts.journals.iter().flat_map(|journal| journal.runs.iter().copied()).chain(elsewhere()).collect(),
+        foreign: elsewhere().collect(),
         close: facts.journals.iter().filter(of_subject).map(|journal| journal.id).collect(),
         artifacts: facts.artifacts.iter().filter(|one| one.owner == subject).map(|one| one.artifact).collect(),
         sessions: facts.sessions.iter().filter(|one| one.owner == subject).map(|one| one.session).collect(),
@@ -284,39 +393,52 @@ fn joined(mut runs: Vec<Run>) -> Vec<Run> {
     joined
 }
 
-fn derived(plan: &Plan, facts: &Facts) -> Vec<Derived> {
+/// Whether one of the runs holds this entry, or one before it in its journal.
+fn has(runs: &[Run], at: Position) -> bool {
+    runs.iter().any(|run| run.journal == at.journal && run.first <= at.seq)
+}
+
+fn derived(scope: &Scope, plan: &Plan, facts: &Facts) -> Vec<Derived> {
     let runs: HashSet<JournalId> = plan.runs.iter().map(|run| run.journal).collect();
     let closed: HashSet<JournalId> = plan.close.iter().copied().collect();
-    let erased = |at: Position| plan.runs.iter().any(|run| run.journal == at.journal && run.first <= at.seq);
+    let erased = |at: Position| has(&plan.runs, at);
     let journal = |id: JournalId| facts.journals.iter().find(|journal| journal.id == id);
     let mut found = BTreeSet::new();
     for fork in facts.journals.iter().filter(|fork| fork.role == Role::Branch && !closed.contains(&fork.id)) {
         if fork.parent.is_some_and(|parent| runs.contains(&parent.journal) && erased(parent)) {
             let (id, owner) = (FamilyId(fork.id.0), fork.owner);
-            found.insert(Derived { kind: DerivedKind::Fork, id, owner, because: Because::Forked });
+            found.insert(Derived::new(DerivedKind::Fork, id, owner, Because::Forked));
         }
     }
     for merge in facts.merges.iter().filter(|merge| erased(merge.theirs) && !closed.contains(&merge.at.journal)) {
         if let Some(into) = journal(merge.at.journal) {
             let (id, owner) = (FamilyId(into.id.0), into.owner);
-            found.insert(Derived { kind: DerivedKind::Merge, id, owner, because: Because::Merged });
+            found.insert(Derived::new(DerivedKind::Merge, id, owner, Because::Merged));
         }
     }
+    let named = |one: &ArtifactFacts| (one.owner, one.session, one.name.clone());
+    let goes = |one: &&ArtifactFacts| plan.artifacts.contains(&one.artifact);
+    let versions: HashSet<_> = facts.artifacts.iter().filter(goes).map(named).collect();
     for artifact in facts.artifacts.iter().filter(|one| !plan.artifacts.contains(&one.artifact)) {
         let because = if plan.sessions.contains(&artifact.session) {
             Because::MadeThere
+        } else if versions.contains(&named(artifact)) {
+            Because::OtherVersion
         } else if artifact.inputs.iter().any(|input| plan.artifacts.contains(input)) {
             Because::MadeOf
         } else {
             continue;
         };
         let (id, owner) = (FamilyId(artifact.artifact.0), artifact.owner);
-        found.insert(Derived { kind: DerivedKind::Artifact, id, owner, because });
+        found.insert(Derived::new(DerivedKind::Artifact, id, owner, because));
     }
     for session in facts.sessions.iter().filter(|one| !plan.sessions.contains(&one.session)) {
         if session.parent.is_some_and(|parent| plan.sessions.contains(&parent)) {
             let (id, owner) = (session.session, session.owner);
-            found.insert(Derived { kind: DerivedKind::Session, id, owner, because: Because::WorksFor });
+            found.insert(Derived::new(DerivedKind::Session, id, owner, Because::WorksFor));
+        }
+        if *scope == Scope::User && facts.worked.contains(&session.session) {
+            found.insert(Derived::new(DerivedKind::Session, session.session, session.owner, Because::WorkedThere));
         }
     }
     found.into_iter().collect()

@@ -15,7 +15,12 @@ pub struct Root {
 impl Root {
     /// Adds a commitment.
     pub fn push(&mut self, commitment: &Commitment) {
-        let mut last = (1, digest(&[&[0], commitment.as_bytes()]));
+        self.push_bytes(commitment.as_bytes());
+    }
+
+    /// Adds a leaf of these bytes.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        let mut last = (1, digest(&[&[0], bytes]));
         while let Some((size, left)) = self.full.pop_if(|(size, _)| *size == last.0) {
             last = (size.saturating_add(last.0), digest(&[&[1], &left, &last.1]));
         }

@@ -51,6 +51,8 @@ fn facts() -> Facts {
                 owner: ADA,
                 entries: vec![at(8, 1), at(2, 9)],
                 session: FamilyId([1; 16]),
+                name: "report".to_owned(),
+                sha256: "20".to_owned(),
                 inputs: Vec::new(),
             },
             ArtifactFacts {
@@ -58,6 +60,8 @@ fn facts() -> Facts {
                 owner: BO,
                 entries: vec![at(7, 10)],
                 session: FamilyId([6; 16]),
+                name: "report".to_owned(),
+                sha256: "21".to_owned(),
                 inputs: vec![ArtifactId([20; 16])],
             },
         ],
@@ -67,12 +71,12 @@ fn facts() -> Facts {
 }
 
 fn derived(kind: DerivedKind, number: u8, owner: Pseudonym, because: Because) -> Derived {
-    Derived { kind, id: FamilyId([number; 16]), owner, because }
+    Derived { kind, id: FamilyId([number; 16]), owner, because, taken: false }
 }
 
 #[test]
 fn a_user_goes_with_everything_and_what_others_made_of_it_is_listed() {
-    let plan = plan(&Scope::User, ADA, &facts());
+    let plan = plan(&Scope::User, ADA, &facts(), &[]);
     assert_eq!(
         plan.runs,
         [
@@ -108,7 +112,7 @@ fn the_other_user_keeps_all_of_theirs() {
         let first = journal.parent.map_or(1, |parent| parent.seq + 1);
         journal.runs = if is_bos { vec![Run { journal: journal.id, first, last: journal.head }] } else { Vec::new() };
     }
-    let plan = plan(&Scope::User, BO, &facts);
+    let plan = plan(&Scope::User, BO, &facts, &[]);
     assert_eq!(plan.runs, [run(6, 1, 2), run(7, 9, 12)]);
     assert_eq!(plan.close, [id(6), id(7)]);
     assert_eq!(plan.derived, []);
@@ -116,7 +120,7 @@ fn the_other_user_keeps_all_of_theirs() {
 
 #[test]
 fn a_session_goes_with_its_branches_and_its_key_and_leaves_its_artifacts_to_be_decided() {
-    let plan = plan(&Scope::Session { session: FamilyId([1; 16]) }, ADA, &facts());
+    let plan = plan(&Scope::Session { session: FamilyId([1; 16]) }, ADA, &facts(), &[]);
     assert_eq!(plan.runs, [run(1, 1, 3), run(2, 1, 10), run(3, 5, 7), run(9, 4, 4)]);
     assert_eq!(plan.close, [id(1), id(2), id(3)]);
     assert_eq!(
@@ -131,10 +135,26 @@ fn a_session_goes_with_its_branches_and_its_key_and_leaves_its_artifacts_to_be_d
 
 #[test]
 fn an_artifact_goes_wherever_it_was_published() {
-    let plan = plan(&Scope::Artifact { artifact: ArtifactId([20; 16]) }, ADA, &facts());
-    assert_eq!(plan.runs, [run(2, 9, 9), run(8, 1, 1)]);
-    assert_eq!(plan.close, []);
-    assert_eq!(plan.derived, [derived(DerivedKind::Artifact, 21, BO, Because::MadeOf)]);
+    let scope = Scope::Artifact { artifact: ArtifactId([20; 16]) };
+    let mut facts = facts();
+    let first_plan = plan(&scope, ADA, &facts, &[]);
+    assert_eq!(first_plan.runs, [run(2, 9, 9), run(8, 1, 1)]);
+    assert_eq!(first_plan.close, []);
+    assert_eq!(first_plan.derived, [derived(DerivedKind::Artifact, 21, BO, Because::MadeOf)]);
+    // Its other versions have nearly the same bytes: they are listed, and taken when that is decided.
+    let first = facts.artifacts.first().cloned().unwrap();
+    let other = |number: u8, name: &str, session: u8| ArtifactFacts {
+        artifact: ArtifactId([number; 16]),
+        name: name.to_owned(),
+        session: FamilyId([session; 16]),
+        ..first.clone()
+    };
+    facts.artifacts.extend([other(22, "report", 1), other(23, "other", 1), other(24, "report", 4)]);
+    let listed = plan(&scope, ADA, &facts, &[]);
+    let version = derived(DerivedKind::Artifact, 22, ADA, Because::OtherVersion);
+    assert_eq!(listed.derived, [derived(DerivedKind::Artifact, 21, BO, Because::MadeOf), version]);
+    let taken = plan(&scope, ADA, &facts, &[FamilyId([22; 16])]);
+    assert_eq!(taken.artifacts, [ArtifactId([20; 16]), ArtifactId([22; 16])]);
 }
 
 #[test]
@@ -149,7 +169,7 @@ fn entries_go_with_what_cannot_be_read_without_them() {
         Reference { at: at(3, 7), to: run(3, 6, 6) },
         Reference { at: at(2, 10), to: run(2, 1, 2) },
     ];
-    let plan = plan(&scope, ADA, &facts);
+    let plan = plan(&scope, ADA, &facts, &[]);
     assert_eq!(plan.runs, [run(2, 3, 4), run(2, 6, 6), run(3, 5, 7)]);
     assert_eq!(plan.close, []);
     // The fork inherits what was erased before its fork point, whoever has it.

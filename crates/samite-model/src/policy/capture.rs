@@ -18,7 +18,7 @@ pub enum Level {
     Full,
     /// All but deliberation.
     Decisions,
-    /// Its kind, size and time.
+    /// Its kind, size and time, and of its attributes those that samite itself goes by and that hold no content.
     Metadata,
 }
 
@@ -156,9 +156,43 @@ pub fn keep_value(level: Level, mut value: Value) -> (Value, u64) {
     if level == Level::Full {
         return (value, 0);
     }
+    if level == Level::Metadata {
+        return frame_alone(value);
+    }
     let mut found = Found::default();
     filter(&mut value, 0, &mut found);
     (value, found.dropped)
+}
+
+/// Words of which attributes are kept as metadata, where they are one of these.
+const WORDS: [(&str, &[&str]); 5] = [
+    ("role", &["system", "developer", "user", "assistant", "tool", "function", "model"]),
+    ("context", &["outside", "inside", "boundary", "summary"]),
+    ("stream", &["stdout", "stderr"]),
+    ("flaw", &["torn", "unfinished", "glued", "nul_bytes", "not_utf8"]),
+    ("harness", &["claude-code", "codex", "gemini-cli"]),
+];
+
+/// Of attributes, those that samite itself goes by and that say nothing of the content: words of a closed list, seqs, ranges of
+/// lines and bytes, and the step that an output is of. With how many were dropped.
+fn frame_alone(value: Value) -> (Value, u64) {
+    let Value::Object(mut all) = value else { return (Value::Object(Map::new()), 1) };
+    let before = all.len();
+    all.retain(|name, value| is_of_frame(name, value));
+    let dropped = (before - all.len()) as u64;
+    (Value::Object(all), dropped)
+}
+
+fn is_of_frame(name: &str, value: &Value) -> bool {
+    match (name, value) {
+        ("from" | "to", Value::Number(number)) => number.is_u64(),
+        ("record" | "lines", Value::Array(range)) => range.len() == 2 && range.iter().all(Value::is_u64),
+        ("output_of", Value::String(id)) => id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        (name, Value::String(word)) => {
+            WORDS.iter().any(|(attribute, words)| *attribute == name && words.contains(&word.as_str()))
+        }
+        _ => false,
+    }
 }
 
 /// What was found while something was filtered.

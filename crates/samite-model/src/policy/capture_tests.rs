@@ -132,8 +132,32 @@ fn levels_are_by_kind() {
     let metadata = keep(Level::Metadata, EntryKind::EVENT, b"body");
     assert_eq!((metadata.body.len(), metadata.dropped), (0, 1));
     assert_eq!(keep(Level::Full, EntryKind::EVENT, b"<think>x").body.as_ref(), b"<think>x");
-    let (value, dropped) = keep_value(Level::Metadata, json!({"role": "x", "thinking": SECRET}));
-    assert_eq!((value, dropped), (json!({"role": "x"}), 1));
+}
+
+#[test]
+fn metadata_keeps_of_attributes_what_says_nothing_of_the_content() {
+    let frame = json!({
+        "role": "assistant", "context": "outside", "stream": "stderr", "flaw": "torn", "harness": "codex", "from": 3, "to": 9,
+        "record": [0, 12], "lines": [1, 2], "output_of": "0123456789abcdef0123456789abcdef",
+    });
+    assert_eq!(keep_value(Level::Metadata, frame.clone()), (frame, 0));
+    for content in [
+        json!({"note": SECRET}),
+        json!({"role": SECRET}),
+        json!({"stream": ["stdout", SECRET]}),
+        json!({"record": [0, SECRET]}),
+        json!({"from": {"at": SECRET}}),
+        json!({"from": -1.5}),
+        json!({"output_of": SECRET}),
+        json!({"transcript": "/home/ada/session"}),
+        json!({"assistant": "role"}),
+        json!([SECRET]),
+        json!(SECRET),
+    ] {
+        assert_eq!(keep_value(Level::Metadata, content.clone()), (json!({}), 1), "{content}");
+    }
+    let some = json!({"role": "user", "note": SECRET, "thinking": SECRET});
+    assert_eq!(keep_value(Level::Metadata, some), (json!({"role": "user"}), 2));
 }
 
 /// JSON in which deliberation stands somewhere.

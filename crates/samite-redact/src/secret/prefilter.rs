@@ -14,8 +14,12 @@ pub(super) const LEAST: usize = 3;
 pub(super) struct Prefilter {
     /// Which hashes any pattern has.
     known: Box<[u64; SIZE / 64]>,
-    /// The patterns of each hash that is known: by hash, in order.
-    buckets: Vec<(u16, Vec<usize>)>,
+    /// Which hashes of four bytes: a second look, since three bytes are the beginning of many a word.
+    longer: Box<[u64; SIZE / 64]>,
+    /// The number of the bucket of each hash that is known, from 1; a search among them took a third of the time.
+    slots: Box<[u16]>,
+    /// The patterns that begin with a hash.
+    buckets: Vec<Vec<usize>>,
     patterns: Vec<Vec<u8>>,
 }
 
@@ -27,51 +31,72 @@ fn hash(bytes: [u8; 4]) -> u16 {
     (folded.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as u16
 }
 
+/// The same of four bytes.
+#[inline]
+fn hash_of_four(bytes: [u8; 4]) -> u16 {
+    ((u32::from_le_bytes(bytes) | 0x2020_2020).wrapping_mul(0x85eb_ca6b) >> (32 - BITS)) as u16
+}
+
+#[inline]
+fn has(set: &[u64; SIZE / 64], hash: u16) -> bool {
+    set.get(usize::from(hash >> 6)).is_some_and(|word| word >> (hash & 63) & 1 == 1)
+}
+
+fn put(set: &mut [u64; SIZE / 64], hash: u16) {
+    if let Some(word) = set.get_mut(usize::from(hash >> 6)) {
+        *word |= 1_u64 << (hash & 63);
+    }
+}
+
 impl Prefilter {
     /// The patterns have at least [`LEAST`] bytes; shorter ones are never found.
     pub(super) fn new(patterns: Vec<Vec<u8>>) -> Self {
-        let mut known = Box::new([0; SIZE / 64]);
-        let mut buckets: Vec<(u16, Vec<usize>)> = Vec::new();
+        let (mut known, mut longer) = (Box::new([0; SIZE / 64]), Box::new([0; SIZE / 64]));
+        let mut slots = vec![0_u16; SIZE].into_boxed_slice();
+        let mut buckets: Vec<Vec<usize>> = Vec::new();
         for (at, pattern) in patterns.iter().enumerate() {
             let [first, second, third, ..] = pattern.as_slice() else { continue };
             let hash = hash([*first, *second, *third, 0]);
-            if let Some(word) = known.get_mut(usize::from(hash >> 6)) {
-                *word |= 1_u64 << (hash & 63);
+            put(&mut known, hash);
+            // Anything may follow a pattern of three.
+            let followed = pattern.get(3).map_or(0..=u8::MAX, |fourth| *fourth..=*fourth);
+            for fourth in followed {
+                put(&mut longer, hash_of_four([*first, *second, *third, fourth]));
             }
-            match buckets.binary_search_by_key(&hash, |bucket| bucket.0) {
-                Ok(place) => {
-                    if let Some(bucket) = buckets.get_mut(place) {
-                        bucket.1.push(at);
-                    }
-                }
-                Err(place) => buckets.insert(place, (hash, vec![at])),
+            let Some(slot) = slots.get_mut(usize::from(hash)) else { continue };
+            if *slot == 0 {
+                buckets.push(Vec::new());
+                *slot = u16::try_from(buckets.len()).unwrap_or(0);
+            }
+            if let Some(bucket) = usize::from(*slot).checked_sub(1).and_then(|place| buckets.get_mut(place)) {
+                bucket.push(at);
             }
         }
-        Self { known, buckets, patterns }
+        Self { known, longer, slots, buckets, patterns }
     }
 
     /// Tells of each pattern at each place, in the order of the text.
     pub(super) fn each(&self, text: &[u8], mut found: impl FnMut(usize, usize, usize)) {
         for (at, window) in text.windows(4).enumerate() {
             let [first, second, third, fourth] = window else { return };
-            self.look(text, at, hash([*first, *second, *third, *fourth]), &mut found);
+            let four = [*first, *second, *third, *fourth];
+            let hash = hash(four);
+            if has(&self.known, hash) && has(&self.longer, hash_of_four(four)) {
+                self.compare(text, at, hash, &mut found);
+            }
         }
         if let [.., first, second, third] = text {
-            self.look(text, text.len() - 3, hash([*first, *second, *third, 0]), &mut found);
-        }
-    }
-
-    #[inline]
-    fn look(&self, text: &[u8], at: usize, hash: u16, found: &mut impl FnMut(usize, usize, usize)) {
-        if self.known.get(usize::from(hash >> 6)).is_some_and(|word| word >> (hash & 63) & 1 == 1) {
-            self.compare(text, at, hash, found);
+            let hash = hash([*first, *second, *third, 0]);
+            if has(&self.known, hash) {
+                self.compare(text, text.len() - 3, hash, &mut found);
+            }
         }
     }
 
     #[cold]
     fn compare(&self, text: &[u8], at: usize, hash: u16, found: &mut impl FnMut(usize, usize, usize)) {
-        let Ok(place) = self.buckets.binary_search_by_key(&hash, |bucket| bucket.0) else { return };
-        let Some((_, bucket)) = self.buckets.get(place) else { return };
+        let slot = self.slots.get(usize::from(hash)).copied().unwrap_or(0);
+        let Some(bucket) = usize::from(slot).checked_sub(1).and_then(|place| self.buckets.get(place)) else { return };
         for pattern in bucket {
             if let Some(text_of) = self.patterns.get(*pattern)
                 && follows_any_case(text, at, text_of)

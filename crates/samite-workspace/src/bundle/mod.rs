@@ -9,9 +9,10 @@ pub use find::{Found, check_patterns, find_files};
 
 use crate::assemble::assemble;
 use crate::cache::StatCache;
-use crate::content::{CHUNKS, Chunker, Claimed, SMALL_FILE, read_all};
+use crate::content::{Chunker, Claimed, SMALL_FILE, read_all};
 use crate::output::{LivePin, Output};
 use crate::scan::{ScanOptions, ScanReport, group_links, walk};
+use crate::screen::Chunk;
 use crate::snapshot::{CommitParts, ROUNDS, read_again, settle};
 use crate::store::Store;
 use crate::system::open_top;
@@ -59,6 +60,33 @@ pub struct Bundler<'a> {
     claimed: Claimed,
     known: HashSet<BlockId>,
     chunker: Chunker,
+}
+
+/// The content id that a file in an owner's tree would have as another owner's: by it, equal bytes of both are told. None where
+/// there is no file at that path.
+///
+/// # Errors
+/// `denied` (`key_destroyed`) when one of them was erased; `corrupt` naming the block: `block_missing` also when the tree was
+/// collected.
+pub fn content_as(
+    store: &Store,
+    tree: (Pseudonym, BlockId),
+    path: &TreePath,
+    owner: Pseudonym,
+) -> Result<Option<BlockId>> {
+    let tree = Tree::new(store, tree.0, tree.1);
+    let body = match tree.entry(path) {
+        Ok(Entry { content: Content::File { body, .. }, .. }) => body,
+        Ok(_) => return Ok(None),
+        Err(error) if error.code() == "no_path" => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    content_id(store, owner, &tree.segments(&body)?).map(Some)
+}
+
+fn content_id(store: &Store, owner: Pseudonym, segments: &[Segment]) -> Result<BlockId> {
+    let list = ChunkList::Leaf(segments.to_vec()).encode();
+    store.sealing.block_id(Domain::Owner(owner), block_type::CHUNK_LIST, &list)
 }
 
 impl<'a> Bundler<'a> {
@@ -138,8 +166,10 @@ impl<'a> Bundler<'a> {
     }
 
     fn chunk(&mut self, bytes: &[u8]) -> Result<BlockId> {
-        let id = self.store.sealing.block_id(CHUNKS, block_type::CHUNK, bytes)?;
-        self.add(id, CHUNKS, block_type::CHUNK, bytes)?;
+        let mut chunks = [Chunk::new(bytes, 0..bytes.len())];
+        self.store.name_chunks(self.owner, &mut chunks)?;
+        let [Chunk { id, domain, .. }] = chunks;
+        self.add(id, domain, block_type::CHUNK, bytes)?;
         Ok(id)
     }
 
@@ -177,8 +207,7 @@ impl<'a> Bundler<'a> {
     }
 
     fn content_id(&self, segments: &[Segment]) -> Result<BlockId> {
-        let list = ChunkList::Leaf(segments.to_vec()).encode();
-        self.store.sealing.block_id(Domain::Owner(self.owner), block_type::CHUNK_LIST, &list)
+        content_id(self.store, self.owner, segments)
     }
 
     fn body(&mut self, segments: Vec<Segment>) -> Result<Body> {
@@ -201,7 +230,7 @@ impl<'a> Bundler<'a> {
         let top = open_top(path)?;
         let mut scanned = walk(path, &top, options, &StatCache::default())?;
         for _ in 0..ROUNDS {
-            read_all(self.store, &top, &mut scanned, &self.claimed, &mut self.output, &options.observer)?;
+            read_all(self.store, self.owner, &top, &mut scanned, &self.claimed, &mut self.output, &options.observer)?;
             group_links(&mut scanned);
             let assembled = assemble(self.store, self.owner, &mut scanned)?;
             let mut settled = match settle(self.store, &self.claimed, &assembled)? {

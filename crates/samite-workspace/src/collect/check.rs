@@ -26,7 +26,7 @@ pub fn check_blocks(store: &Store, roots: &[Root], observer: &Observer, damaged:
         let mut chunks = Vec::new();
         while !pending.is_empty() {
             let batch = pending.split_off(pending.len().saturating_sub(BATCH));
-            open(store, root, Domain::Owner(root.owner), &batch, &mut *damaged, &mut |of, bytes| {
+            open(store, root, Of::Tree, &batch, &mut *damaged, &mut |of, bytes| {
                 let found = references(of, bytes)?;
                 pending.extend(found.blocks.into_iter().filter(|block| seen.insert(*block)));
                 chunks.extend(found.chunks.into_iter().filter(|chunk| seen.insert(*chunk)));
@@ -34,17 +34,24 @@ pub fn check_blocks(store: &Store, roots: &[Root], observer: &Observer, damaged:
             })?;
         }
         for batch in chunks.chunks(BATCH) {
-            open(store, root, Domain::Tenant, batch, &mut *damaged, &mut |_, _| Ok(()))?;
+            open(store, root, Of::File, batch, &mut *damaged, &mut |_, _| Ok(()))?;
         }
     }
     Ok(())
+}
+
+/// What blocks are parts of.
+#[derive(Clone, Copy)]
+enum Of {
+    Tree,
+    File,
 }
 
 /// Opens blocks and hands over their types and contents, or tells what is wrong with them.
 fn open(
     store: &Store,
     root: &Root,
-    domain: Domain,
+    of: Of,
     blocks: &[BlockId],
     damaged: OnDamage<'_>,
     each: &mut (dyn FnMut(u8, &[u8]) -> Result<()> + Send),
@@ -52,7 +59,13 @@ fn open(
     store.read_sealed(blocks, &mut |at, sealed| {
         let Some(block) = blocks.get(at) else { return Ok(()) };
         let opened = sealed
-            .and_then(|sealed| store.sealing.open_typed_block(domain, *block, sealed))
+            .and_then(|sealed| {
+                let domain = match of {
+                    Of::Tree => Domain::Owner(root.owner),
+                    Of::File => store.sealing.chunk_domain(root.owner, sealed),
+                };
+                store.sealing.open_typed_block(domain, *block, sealed)
+            })
             .and_then(|(of, bytes)| each(of, &bytes));
         match opened.map_err(|error| store.naming(*block, error)) {
             // What an erased owner left is as it should be.

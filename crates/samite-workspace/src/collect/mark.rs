@@ -18,13 +18,15 @@ pub(super) struct Marker<'a> {
     store: &'a Store,
     inventory: &'a Inventory,
     pub(super) live: HashSet<BlockId>,
+    /// Those of them that are chunks of files under an owner's keys.
+    pub(super) separate: HashSet<BlockId>,
     /// How many bytes they have.
     pub(super) bytes: u64,
 }
 
 impl<'a> Marker<'a> {
     pub(super) fn new(store: &'a Store, inventory: &'a Inventory) -> Self {
-        Self { store, inventory, live: HashSet::new(), bytes: 0 }
+        Self { store, inventory, live: HashSet::new(), separate: HashSet::new(), bytes: 0 }
     }
 
     fn insert(&mut self, block: BlockId) -> bool {
@@ -93,7 +95,9 @@ impl<'a> Marker<'a> {
                 chunks.push(chunk);
             })?;
             for chunk in chunks {
-                self.insert(chunk);
+                if self.insert(chunk) && self.inventory.blocks.get(&chunk).is_some_and(|known| known.owner == owner) {
+                    self.separate.insert(chunk);
+                }
             }
             // What nobody can open any more keeps nothing, and is not kept.
             for block in erased {

@@ -159,6 +159,8 @@ pub struct Reach {
     pub shared: u64,
     /// How many bytes the former have, sealed.
     pub bytes: u64,
+    /// How many of the former are chunks of files under their owner's keys.
+    pub separate: u64,
 }
 
 /// How many blocks the roots that go reach, apart from those that stay.
@@ -178,6 +180,7 @@ pub fn count_reachable(store: &Store, staying: &[Root], going: &[Root]) -> Resul
         } else {
             reach.only += 1;
             reach.bytes += inventory.blocks.get(block).map_or(0, |known| known.size);
+            reach.separate += u64::from(go.separate.contains(block));
         }
     }
     Ok(reach)

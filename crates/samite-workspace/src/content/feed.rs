@@ -3,6 +3,7 @@
 use super::chunker::{Chunker, LARGEST};
 use super::{ATTEMPTS, BATCH_BYTES, BATCH_FILES, FileRef, Job, Outcome, Piece, ReadFile, SMALL_FILE, read};
 use crate::scan::Scanned;
+use crate::screen::CONTEXT;
 use crate::system::{DirectoryStack, Failure, Stamp, data_extents, read_exactly_at};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::fstat;
@@ -16,6 +17,8 @@ struct Feeder<'a> {
     jobs: &'a SyncSender<(u64, Job)>,
     number: u64,
     chunker: Chunker,
+    /// Whether chunks go with what stands around them.
+    looks: bool,
     buffer: Vec<u8>,
 }
 
@@ -25,9 +28,10 @@ pub(super) fn feed(
     scanned: &Scanned,
     files: &[FileRef],
     chunker: Chunker,
+    looks: bool,
     jobs: &SyncSender<(u64, Job)>,
 ) {
-    let mut feeder = Feeder { jobs, number: 0, chunker, buffer: Vec::new() };
+    let mut feeder = Feeder { jobs, number: 0, chunker, looks, buffer: Vec::new() };
     // An error means that nobody takes jobs any more.
     let _ = feeder.all(top, scanned, files);
 }
@@ -114,6 +118,8 @@ impl Feeder<'_> {
     fn extent(&mut self, opened: &OwnedFd, file: FileRef, extent: Range<u64>) -> Result<Result<(), Failure>, Stopped> {
         let mut at = extent.start;
         self.buffer.clear();
+        let around = if self.looks { CONTEXT } else { 0 };
+        let mut before: Vec<u8> = Vec::new();
         loop {
             let left = usize::try_from(extent.end - at).unwrap_or(usize::MAX);
             let room = left.min((2 * LARGEST).saturating_sub(self.buffer.len()));
@@ -128,9 +134,19 @@ impl Feeder<'_> {
             let last = got < room || at >= extent.end;
             let mut start = 0;
             for length in self.chunker.cut(&self.buffer, last) {
-                let chunk = self.buffer.get(start..start + length).unwrap_or_default().to_vec();
-                start += length;
-                self.send(Job::Pieces(file, vec![Piece::Data(chunk)]))?;
+                let end = start + length;
+                // A chunk without what comes after it waits for that: it is cut in the same place then.
+                if !last && self.buffer.len() < end + around {
+                    break;
+                }
+                let from = before.len();
+                let mut bytes = std::mem::take(&mut before);
+                let until = self.buffer.len().min(end + around);
+                bytes.extend_from_slice(self.buffer.get(start..until).unwrap_or_default());
+                let tail = self.buffer.get(end.saturating_sub(around).max(start)..end);
+                before.extend_from_slice(tail.unwrap_or_default());
+                start = end;
+                self.send(Job::Pieces(file, vec![Piece::Data(bytes, from..from + length)]))?;
             }
             self.buffer.drain(..start);
             if last {
@@ -145,5 +161,5 @@ fn end(opened: &OwnedFd, before: &Stamp) -> Result<ReadFile, Failure> {
     let stat = fstat(opened)?;
     let after = Stamp::of(&stat);
     let metadata = read::metadata(opened, &stat)?;
-    Ok(ReadFile { metadata, stamp: after, segments: Vec::new(), torn: after != *before })
+    Ok(ReadFile { metadata, stamp: after, segments: Vec::new(), torn: after != *before, found: Vec::new() })
 }

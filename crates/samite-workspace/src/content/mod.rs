@@ -9,14 +9,16 @@ mod work;
 pub(crate) use chunker::{Chunker, LARGEST};
 
 use crate::scan::{FileRef, Scanned, Special, State};
+use crate::screen::FoundChunk;
 use crate::store::Store;
 use crate::system::Stamp;
 use feed::feed;
 use rustix::fd::OwnedFd;
 use samite_keys::Domain;
 use samite_model::tree::{Body, Content, EntryType, Metadata, Segment};
-use samite_model::{BlockId, Observer, PackId, Result};
+use samite_model::{BlockId, Observer, PackId, Pseudonym, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
 use work::{Worker, work};
@@ -46,12 +48,15 @@ pub(crate) struct ReadFile {
     pub(crate) stamp: Stamp,
     pub(crate) segments: Vec<Segment>,
     pub(crate) torn: bool,
+    /// What was found in those of its chunks that are new.
+    pub(crate) found: Vec<FoundChunk>,
 }
 
 /// A stretch of a large file.
 pub(crate) enum Piece {
     Hole(u64),
-    Data(Vec<u8>),
+    /// A chunk, as a range of bytes that stand around it.
+    Data(Vec<u8>, Range<usize>),
 }
 
 pub(crate) enum Job {
@@ -70,9 +75,9 @@ pub(crate) enum Job {
 pub(crate) struct Done {
     pub(crate) files: Vec<(FileRef, Outcome)>,
     pub(crate) begin: Option<FileRef>,
-    pub(crate) pieces: Option<(FileRef, Vec<Segment>)>,
+    pub(crate) pieces: Option<(FileRef, Vec<Segment>, Vec<FoundChunk>)>,
     /// Blocks that the index does not know, sealed.
-    pub(crate) new: Vec<(BlockId, Vec<u8>)>,
+    pub(crate) new: Vec<(BlockId, Domain, Vec<u8>)>,
     /// Packs in which known blocks were found.
     pub(crate) packs: Vec<PackId>,
 }
@@ -82,7 +87,7 @@ pub(crate) trait Take {
     /// Whether blocks are to be stored, or only named.
     fn stores(&self) -> bool;
     /// Takes a new block. Called in the order of files.
-    fn block(&mut self, id: BlockId, sealed: &[u8]) -> Result<()>;
+    fn block(&mut self, id: BlockId, domain: Domain, sealed: &[u8]) -> Result<()>;
     /// Learns of a pack that holds known blocks.
     fn found_in(&mut self, pack: PackId);
     /// Is called after each job, whether anything new was in it or not.
@@ -97,7 +102,7 @@ impl Take for NameOnly {
         false
     }
 
-    fn block(&mut self, _id: BlockId, _sealed: &[u8]) -> Result<()> {
+    fn block(&mut self, _id: BlockId, _domain: Domain, _sealed: &[u8]) -> Result<()> {
         Ok(())
     }
 
@@ -114,12 +119,13 @@ pub(crate) type Claimed = Mutex<HashSet<BlockId>>;
 /// Up to so many bytes a file is small.
 const SMALL: u64 = 1 << 20;
 
-/// Reads everything that is to be read and puts what was found into the scan.
+/// Reads everything that is to be read and puts what was found into the scan; chunks are named for trees of `owner`.
 ///
 /// # Errors
 /// Those of the index, the keys, and `take`; `unavailable` (`stopped`) when the observer asks for it.
 pub(crate) fn read_all(
     store: &Store,
+    owner: Pseudonym,
     top: &OwnedFd,
     scanned: &mut Scanned,
     claimed: &Claimed,
@@ -131,7 +137,7 @@ pub(crate) fn read_all(
         if files.is_empty() {
             return Ok(());
         }
-        let outcomes = read_files(store, top, scanned, &files, claimed, take, observer)?;
+        let outcomes = read_files((store, owner), top, scanned, &files, claimed, take, observer)?;
         for (file, outcome) in outcomes {
             settle(scanned, file, outcome);
         }
@@ -139,7 +145,7 @@ pub(crate) fn read_all(
 }
 
 fn read_files(
-    store: &Store,
+    (store, owner): (&Store, Pseudonym),
     top: &OwnedFd,
     scanned: &Scanned,
     files: &[FileRef],
@@ -155,10 +161,11 @@ fn read_files(
         let (done, results) = sync_channel::<(u64, Result<Done>)>(workers * 2);
         // Receivers are owned by those who use them, so that whoever ends first lets the others end.
         let waiting = std::sync::Arc::new(Mutex::new(waiting));
-        scope.spawn(move || feed(top, scanned, files, chunker, &jobs));
+        let looks = stores && store.screening.screen.is_some() || store.screening.separates;
+        scope.spawn(move || feed(top, scanned, files, chunker, looks, &jobs));
         for _ in 0..workers {
             let (waiting, done) = (std::sync::Arc::clone(&waiting), done.clone());
-            scope.spawn(move || work(&mut Worker::new(store, top, scanned, claimed, stores), &waiting, &done));
+            scope.spawn(move || work(&mut Worker::new(store, owner, top, scanned, claimed, stores), &waiting, &done));
         }
         drop((done, waiting));
         let mut taking =
@@ -188,7 +195,7 @@ struct Taking<'a> {
     take: &'a mut dyn Take,
     next: u64,
     early: BTreeMap<u64, Done>,
-    segments: HashMap<FileRef, Vec<Segment>>,
+    segments: HashMap<FileRef, (Vec<Segment>, Vec<FoundChunk>)>,
     outcomes: Vec<(FileRef, Outcome)>,
 }
 
@@ -199,18 +206,20 @@ impl Taking<'_> {
             for pack in done.packs {
                 self.take.found_in(pack);
             }
-            for (id, sealed) in done.new {
-                self.take.block(id, &sealed)?;
+            for (id, domain, sealed) in done.new {
+                self.take.block(id, domain, &sealed)?;
             }
             if let Some(file) = done.begin {
-                self.segments.insert(file, Vec::new());
+                self.segments.insert(file, Default::default());
             }
-            if let Some((file, mut segments)) = done.pieces {
-                self.segments.entry(file).or_default().append(&mut segments);
+            if let Some((file, mut segments, mut found)) = done.pieces {
+                let so_far = self.segments.entry(file).or_default();
+                so_far.0.append(&mut segments);
+                so_far.1.append(&mut found);
             }
             for (file, mut outcome) in done.files {
                 if let (Outcome::Read(read), Some(segments)) = (&mut outcome, self.segments.remove(&file)) {
-                    read.segments = segments;
+                    (read.segments, read.found) = segments;
                 }
                 self.outcomes.push((file, outcome));
             }
@@ -238,6 +247,10 @@ fn settle(scanned: &mut Scanned, file: FileRef, outcome: Outcome) {
             item.entry.metadata = Metadata { link, torn: read.torn, ..read.metadata };
             item.stamp = read.stamp;
             item.entry.content = Content::File { size, body: Body::Segments(read.segments) };
+            if !read.found.is_empty() {
+                report.found.retain(|found| found.path != path);
+                report.found.extend(read.found);
+            }
             if read.torn {
                 report.torn.push(path);
             }
@@ -256,6 +269,3 @@ fn settle(scanned: &mut Scanned, file: FileRef, outcome: Outcome) {
         }
     }
 }
-
-/// The domain of chunks.
-pub(crate) const CHUNKS: Domain = Domain::Tenant;

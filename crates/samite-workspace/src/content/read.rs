@@ -66,7 +66,13 @@ fn read_small(directory: BorrowedFd<'_>, name: &[u8], bytes: &mut Vec<u8>) -> Re
         let torn = before != after || read as u64 != after.size;
         if !torn || attempt >= ATTEMPTS {
             let metadata = metadata(&file, &after_stat)?;
-            return Ok(Outcome::Read(Box::new(ReadFile { metadata, stamp: after, segments: Vec::new(), torn })));
+            return Ok(Outcome::Read(Box::new(ReadFile {
+                metadata,
+                stamp: after,
+                segments: Vec::new(),
+                torn,
+                found: Vec::new(),
+            })));
         }
     }
 }

@@ -1,28 +1,27 @@
 //! The threads that read, hash, compress and seal.
 
-use super::{CHUNKS, Claimed, Done, Job, Outcome, Piece, read};
+use super::{Claimed, Done, Job, Outcome, Piece, read};
 use crate::scan::{FileRef, Scanned};
+use crate::screen::{Chunk, FoundChunk};
 use crate::store::Store;
 use crate::system::{DirectoryStack, Failure};
 use rustix::fd::{AsFd, OwnedFd};
 use samite_ledger::BlockPlace;
 use samite_model::tree::{Segment, block_type};
-use samite_model::{BlockId, Result};
+use samite_model::{BlockId, Pseudonym, Result};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Mutex, PoisonError};
 
 pub(super) struct Worker<'a> {
     store: &'a Store,
+    owner: Pseudonym,
     scanned: &'a Scanned,
     stack: DirectoryStack<'a>,
     claimed: &'a Claimed,
     stores: bool,
     buffer: Vec<u8>,
 }
-
-/// A chunk in a worker's hands: its id and its bytes.
-type Chunk<'a> = (BlockId, &'a [u8]);
 
 /// Does jobs until there are none, or nobody takes the results.
 pub(super) fn work(
@@ -44,12 +43,13 @@ pub(super) fn work(
 impl<'a> Worker<'a> {
     pub(super) fn new(
         store: &'a Store,
+        owner: Pseudonym,
         top: &'a OwnedFd,
         scanned: &'a Scanned,
         claimed: &'a Claimed,
         stores: bool,
     ) -> Self {
-        Self { store, scanned, stack: DirectoryStack::new(top.as_fd()), claimed, stores, buffer: Vec::new() }
+        Self { store, owner, scanned, stack: DirectoryStack::new(top.as_fd()), claimed, stores, buffer: Vec::new() }
     }
 
     fn job(&mut self, job: Job) -> Result<Done> {
@@ -65,72 +65,88 @@ impl<'a> Worker<'a> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let mut done = Done::default();
-        let mut chunks: Vec<(BlockId, Range<usize>)> = Vec::new();
+        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
         for file in files {
             let Some(directory) = self.scanned.directories.get(file.directory) else { continue };
             let Some(item) = directory.items.get(file.item) else { continue };
             let start = buffer.len();
-            let mut outcome = match self.stack.open(&directory.path) {
+            let outcome = match self.stack.open(&directory.path) {
                 Ok(opened) => read::small(opened, &item.entry.name, &mut buffer),
                 Err(errno) => Failure::from(errno).into(),
             };
-            if let Outcome::Read(read) = &mut outcome
-                && buffer.len() > start
-            {
-                let bytes = buffer.get(start..).unwrap_or_default();
-                let id = self.store.sealing.block_id(CHUNKS, block_type::CHUNK, bytes)?;
-                read.segments.push(Segment::Chunk { id, length: bytes.len() as u64 });
-                chunks.push((id, start..buffer.len()));
+            if matches!(outcome, Outcome::Read(_)) && buffer.len() > start {
+                places.push((done.files.len(), start..buffer.len()));
             }
             done.files.push((*file, outcome));
         }
-        let chunks: Vec<Chunk<'_>> =
-            chunks.into_iter().map(|(id, range)| (id, buffer.get(range).unwrap_or_default())).collect();
-        self.seal_new(&chunks, &mut done)?;
+        let whole = |range: &Range<usize>| buffer.get(range.clone()).unwrap_or_default();
+        let mut chunks: Vec<Chunk<'_>> =
+            places.iter().map(|(_, range)| Chunk::new(whole(range), 0..range.len())).collect();
+        self.store.name_chunks(self.owner, &mut chunks)?;
+        self.seal_new(&mut chunks, &mut done)?;
+        for ((at, _), chunk) in places.iter().zip(chunks) {
+            if let Some((file, Outcome::Read(read))) = done.files.get_mut(*at) {
+                read.segments.push(Segment::Chunk { id: chunk.id, length: chunk.length() });
+                read.found.extend(chunk.taken(&self.scanned.path(*file)));
+            }
+        }
         self.buffer = buffer;
         Ok(done)
     }
 
     fn pieces(&mut self, file: FileRef, pieces: &[Piece]) -> Result<Done> {
         let mut done = Done::default();
-        let mut segments = Vec::new();
         let mut chunks: Vec<Chunk<'_>> = Vec::new();
+        for piece in pieces {
+            if let Piece::Data(bytes, range) = piece {
+                chunks.push(Chunk::new(bytes, range.clone()));
+            }
+        }
+        self.store.name_chunks(self.owner, &mut chunks)?;
+        self.seal_new(&mut chunks, &mut done)?;
+        let mut chunks = chunks.into_iter();
+        let (mut segments, mut found): (Vec<Segment>, Vec<FoundChunk>) = (Vec::new(), Vec::new());
         for piece in pieces {
             match piece {
                 Piece::Hole(length) => segments.push(Segment::Hole { length: *length }),
-                Piece::Data(bytes) => {
-                    let id = self.store.sealing.block_id(CHUNKS, block_type::CHUNK, bytes)?;
-                    segments.push(Segment::Chunk { id, length: bytes.len() as u64 });
-                    chunks.push((id, bytes));
+                Piece::Data(..) => {
+                    if let Some(chunk) = chunks.next() {
+                        segments.push(Segment::Chunk { id: chunk.id, length: chunk.length() });
+                        found.extend(chunk.taken(&self.scanned.path(file)));
+                    }
                 }
             }
         }
-        self.seal_new(&chunks, &mut done)?;
-        done.pieces = Some((file, segments));
+        done.pieces = Some((file, segments, found));
         Ok(done)
     }
 
     /// Seals those chunks that neither the index nor this snapshot has.
-    fn seal_new(&self, chunks: &[Chunk<'_>], done: &mut Done) -> Result<()> {
+    fn seal_new(&self, chunks: &mut [Chunk<'_>], done: &mut Done) -> Result<()> {
         if !self.stores || chunks.is_empty() {
             return Ok(());
         }
-        let fresh: Vec<Chunk<'_>> = {
+        let (fresh, again): (Vec<&mut Chunk<'_>>, Vec<&mut Chunk<'_>>) = {
             let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
-            chunks.iter().copied().filter(|(id, _)| claimed.insert(*id)).collect()
+            chunks.iter_mut().partition(|chunk| claimed.insert(chunk.id))
         };
-        let ids: Vec<BlockId> = fresh.iter().map(|(id, _)| *id).collect();
+        // What is in a block is told once.
+        again.into_iter().for_each(Chunk::tell_nothing);
+        let ids: Vec<BlockId> = fresh.iter().map(|chunk| chunk.id).collect();
         let mut known = Vec::new();
-        for ((id, bytes), place) in fresh.into_iter().zip(self.store.find(&ids)?) {
-            match place {
-                Some(place) => {
-                    known.push(id);
-                    if let BlockPlace::Pack { pack, .. } = place {
-                        done.packs.push(pack);
-                    }
+        for (chunk, place) in fresh.into_iter().zip(self.store.find(&ids)?) {
+            if let Some(place) = place {
+                chunk.tell_nothing();
+                known.push(chunk.id);
+                if let BlockPlace::Pack { pack, .. } = place {
+                    done.packs.push(pack);
                 }
-                None => done.new.push((id, self.store.sealing.seal_block(CHUNKS, id, block_type::CHUNK, bytes)?)),
+                continue;
             }
+            self.store.look_at_new(chunk);
+            let (id, domain) = (chunk.id, chunk.domain);
+            let sealed = self.store.sealing.seal_block(domain, id, block_type::CHUNK, chunk.bytes())?;
+            done.new.push((id, domain, sealed));
         }
         if !known.is_empty() {
             // What the index has is not this snapshot's: it must still be there at the end.

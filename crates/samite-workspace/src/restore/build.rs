@@ -92,7 +92,7 @@ pub(crate) fn build<'a>(
         }
     }
     let files = std::mem::take(&mut builder.files);
-    let written = write_files(store, temporary, &files, source, &options.scan.observer)?;
+    let written = write_files(store, options.owner, temporary, &files, source, &options.scan.observer)?;
     report.cloned_files += written.cloned_files;
     report.cloned_bytes += written.cloned_bytes;
     report.copied_files += written.copied_files;

@@ -104,6 +104,8 @@ pub struct ScanReport {
     pub torn: Vec<TreePath>,
     /// Files whose names look as if a secret were inside. They are stored unless rules exclude them.
     pub secrets: Vec<TreePath>,
+    /// Where something was found in new content of files.
+    pub found: Vec<crate::screen::FoundChunk>,
     /// What rules left out; of a directory, only itself.
     pub excluded: Vec<TreePath>,
     /// How the stat cache was found.

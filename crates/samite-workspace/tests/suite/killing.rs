@@ -48,6 +48,7 @@ fn open(scratch: &Path, clock: Arc<dyn Clock>) -> Place {
         index: Arc::new(ledger.clone()),
         packs: packs.clone(),
         tenant: keyring.tenant_pseudonym(),
+        screening: samite_workspace::Screening::default(),
         sealing: Arc::new(keyring),
         clock,
         random,

@@ -8,5 +8,6 @@ mod fidelity;
 mod killing;
 mod looking;
 mod restoring;
+mod screening;
 mod support;
 mod trees;

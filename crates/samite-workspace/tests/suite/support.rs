@@ -45,6 +45,7 @@ impl Bench {
             index: Arc::new(ledger.clone()),
             packs: packs.clone(),
             tenant: keyring.tenant_pseudonym(),
+            screening: samite_workspace::Screening::default(),
             sealing: Arc::new(keyring),
             clock: Arc::new(SystemClock),
             random,

@@ -10,6 +10,8 @@ pub(crate) enum Act {
     Of(Right),
     /// Only the owner itself, with this right: it speaks for more than what was shared.
     Owners(Right),
+    /// Whoever may do anything: who is seen for the first time says so.
+    Anyones,
     /// Nobody through a client: the fabric writes it by itself, or for whoever operates the tenant.
     Fabrics,
 }
@@ -45,7 +47,7 @@ pub(crate) fn act(kind: EntryKind) -> Act {
         K::BRANCH_DELETED => Act::Of(Right::Erase),
         // What is safe to delete depends on all of the owner's sessions that work in the directory.
         K::WORKSPACE_CLOSED | K::SESSION_CREATED | K::SESSION_KEYED => Act::Owners(Right::Append),
-        K::PRINCIPAL_SEEN => Act::Owners(Right::Read),
+        K::PRINCIPAL_SEEN => Act::Anyones,
         // A policy for a type is about all of the owner's artifacts.
         K::ARTIFACT_RETAINED => Act::Owners(Right::Manage),
         _ => Act::Fabrics,
@@ -85,6 +87,7 @@ mod tests {
                 "region_set",
                 "transfer_decided",
                 "backed_up",
+                "handed_out",
             ]
         );
         assert_eq!(act(EntryKind::from_code(999)), Act::Fabrics);

@@ -7,8 +7,10 @@ use crate::views::register;
 use samite_audit::leaf::Actor;
 use samite_keys::Subject;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Register};
-use samite_model::access::{Decision, Grant, Policy, Reason, Resource, ResourceKind, Right, Rights, Why, decide};
-use samite_model::{ArtifactId, FamilyId, JournalId, Owner, Position, Principal, Pseudonym, Result, SessionId};
+use samite_model::access::{
+    Decision, Grant, Policy, Reason, Resource, ResourceKind, Right, Rights, Why, chain, decide,
+};
+use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Owner, Position, Principal, Pseudonym, Result, SessionId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -76,10 +78,14 @@ pub(crate) struct Authority {
     /// The principal's user, as owner.
     own: Owner,
     pub(crate) subject: Pseudonym,
+    /// The key of its user when the principal was let in: when that is destroyed, it does nothing any more.
+    pub(crate) key: KeyId,
     pub(crate) actor: Pseudonym,
     /// The principal, as the audit log names it.
     pub(crate) named: Actor,
     policies: Option<Arc<dyn Policies>>,
+    /// Those whom policies are asked about: all that it works for, and itself.
+    chain: Vec<Principal>,
     /// What it may do with its user's own, where no policy says otherwise: nothing of that changes while it lives.
     own_rights: Rights,
     facts: RwLock<HashMap<JournalId, Facts>>,
@@ -101,13 +107,15 @@ impl Authority {
             agent: Some(keys.audit_name("agent", &principal.agent)),
             workload: Some(keys.audit_name("workload", &principal.workload)),
         };
-        let subject = subject.pseudonym;
+        let (subject, key) = (subject.pseudonym, subject.key);
         let (facts, controls, grants) = (RwLock::default(), RwLock::default(), Mutex::default());
         let mut authority = Self {
+            chain: chain(&principal),
             whole,
             principal,
             own,
             subject,
+            key,
             actor,
             named,
             policies,
@@ -174,7 +182,10 @@ impl Authority {
     }
 
     fn decide(&self, right: Right, what: &OfWhat<'_>, grants: &[Grant]) -> Decision {
-        let policy = self.policies.as_ref().map_or(Policy::Silent, |all| all.say(&self.principal, right, what));
+        let policy = self
+            .policies
+            .as_ref()
+            .map_or(Policy::Silent, |all| Policy::of_chain(self.chain.iter().map(|who| all.say(who, right, what))));
         let tenant = self.whole.0.keys.tenant();
         let resource = Resource { tenant, owner: what.owner, kind: what.kind, grants };
         decide(&self.principal, right, &resource, policy, self.whole.now())

@@ -1,7 +1,7 @@
 //! Entering what is another's: the client as it acts there.
 
 use super::Guarded;
-use super::authority::{Authority, Entered};
+use super::authority::{Authority, Entered, Facts};
 use super::reads::{Reader, Reads, Registry};
 use crate::client::{Client, no_session};
 use crate::core::{Backends, Core};
@@ -9,9 +9,10 @@ use crate::erasure::EraseWhat;
 use crate::session::SessionInfo;
 use crate::tenant::By;
 use samite_keys::Subject;
-use samite_ledger::{JournalFilter, JournalKind, JournalStatus};
+use samite_ledger::{JournalFilter, JournalKind, JournalStatus, StoredEntry};
 use samite_model::access::{Decision, Reason, ResourceKind, Right, Rights, attenuate};
-use samite_model::{ArtifactId, JournalId, Owner, Principal, Pseudonym, Result, SessionId};
+use samite_model::{ArtifactId, Header, JournalId, Owner, Principal, Pseudonym, Result, SessionId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A session that somebody else shares.
@@ -72,7 +73,7 @@ impl Client {
         let authority = Arc::new(authority);
         let Authority { principal, actor, named, .. } = authority.as_ref();
         let (principal, actor, named) = (principal.clone(), *actor, *named);
-        let who = Reader { principal: principal.clone(), actor, named };
+        let who = Reader { principal: principal.clone(), actor, named, subject };
         let reads = Reads::new(authority.whole.clone(), control, who, writable, registry);
         let reads = Arc::new(reads);
         let core = authority.core(subject.pseudonym, None, &reads);
@@ -82,7 +83,7 @@ impl Client {
     /// A client for what is done in the tenant's own name, by whoever may.
     pub(crate) fn unguarded(core: Arc<Core>, principal: Principal, subject: Subject, by: By) -> Result<Self> {
         let authority = Arc::new(Authority::new(core.clone(), principal.clone(), subject, None)?);
-        let who = Reader { principal: principal.clone(), actor: by.actor, named: by.named };
+        let who = Reader { principal: principal.clone(), actor: by.actor, named: by.named, subject };
         let reads = Arc::new(Reads::new(core.clone(), core.tenant_control(), who, true, Arc::default()));
         Ok(Self { core, principal, subject, actor: by.actor, named: by.named, authority, reads })
     }
@@ -187,10 +188,10 @@ impl Client {
         let subject = whole.0.keys.subject_of(own)?;
         let authority = Authority::new(whole, principal.clone(), subject, self.authority.policies())?;
         let (actor, named, authority) = (authority.actor, authority.named, Arc::new(authority));
-        let reads = Arc::new(self.reads.of_another(Reader { principal: principal.clone(), actor, named }));
+        let reads = Arc::new(self.reads.of_another(Reader { principal: principal.clone(), actor, named, subject }));
         let core = authority.core(own, None, &reads);
         let child = Self { core, principal, subject, actor, named, authority, reads };
-        if Rights::of_scopes(&child.principal.scopes).has(Right::Read) {
+        if !Rights::of_scopes(&child.principal.scopes).is_empty() {
             child.record_principal().await?;
         }
         Ok(child)
@@ -221,6 +222,9 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`), and (`not_granted`) in what is shared: erasing stays with the owner.
     pub(crate) fn to_erase(&self, what: &EraseWhat) -> Result<Self> {
+        if matches!(what, EraseWhat::Secret(_)) {
+            return self.operator();
+        }
         let own = self.authority.subject;
         let decision = self.authority.on_own(Right::Erase, ResourceKind::Session, own.0);
         decision.check(Right::Erase, "what is its user's")?;
@@ -231,6 +235,95 @@ impl Client {
             EraseWhat::User(user) if self.pseudonym_of_user(user)? != own => self.operator(),
             _ => Ok(self.tenant_wide()),
         }
+    }
+
+    /// The whole tenant, as it erases what retention lets go of: by who may erase and operate the tenant.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for anybody else.
+    pub(crate) fn to_retain(&self) -> Result<Self> {
+        let own = self.authority.subject;
+        self.authority.on_own(Right::Erase, ResourceKind::Session, own.0).check(Right::Erase, "what is due")?;
+        self.operator()
+    }
+
+    /// The whole tenant as it acts for each person of whom there is something, for who may operate it.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for anybody else; `unavailable` when the store cannot be read.
+    pub(crate) async fn for_each_person(&self) -> Result<Vec<Self>> {
+        let operator = self.operator()?;
+        let keys = &operator.core.0.keys;
+        let tenants = keys.tenant_pseudonym();
+        let journals = operator.core.0.ledger.journals(JournalFilter::default()).await?;
+        let owners: BTreeSet<Pseudonym> = journals.iter().map(|state| state.owner).collect();
+        let mut all = Vec::new();
+        for owner in owners.into_iter().filter(|owner| *owner != tenants) {
+            match keys.subject_of(owner) {
+                Ok(subject) => all.push(Self { subject, ..operator.clone() }),
+                // All of it was erased.
+                Err(error) if matches!(error.code(), "key_destroyed" | "unknown_subject") => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The name of a person or owner, for who may operate the tenant; none where there is nothing of them, or not any more.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for anybody else; `unavailable` when the keys cannot be read.
+    pub fn name_of(&self, owner: Pseudonym) -> Result<Option<Owner>> {
+        let operator = self.operator()?;
+        operator.core.0.keys.owner_name(owner)
+    }
+
+    /// Whether this principal may change the settings, grants and lifetimes of a session.
+    pub(crate) async fn may_manage(&self, session: SessionId) -> Result<bool> {
+        let Some((_, owner)) = self.authority.control(session).await? else { return Ok(false) };
+        Ok(self.authority.on_session(Right::Manage, session, owner).await?.decision.is_allowed())
+    }
+
+    /// Refuses what changes how long something of a session is kept.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`, `not_granted`) for who may not manage the session.
+    pub(crate) async fn permit_managing(&self, session: SessionId) -> Result<()> {
+        let none = || no_session(&session.to_string());
+        let (_, owner) = self.authority.control(session).await?.ok_or_else(none)?;
+        let decided = self.authority.on_session(Right::Manage, session, owner).await?;
+        decided.decision.check(Right::Manage, "the session").map(|_| ())
+    }
+
+    /// The whole tenant, to hand out all data of a user: one's own user's to who may read it, another's to who may operate the
+    /// tenant.
+    ///
+    /// # Errors
+    /// `denied` (`scope_missing`) for anybody else.
+    pub(crate) fn to_hand_out(&self, user: &str) -> Result<Self> {
+        let own = self.authority.subject;
+        if self.pseudonym_of_user(user)? != own {
+            return self.operator();
+        }
+        self.authority.on_own(Right::Read, ResourceKind::Session, own.0).check(Right::Read, "what is its user's")?;
+        Ok(self.tenant_wide())
+    }
+
+    /// Records that somebody who looks after the tenant is about to be shown an entry that is another person's. When this
+    /// returns, it is durable.
+    ///
+    /// # Errors
+    /// `unavailable` (`reads_unrecorded`) when it cannot be.
+    pub(crate) async fn record_look(&self, journal: JournalId, stored: &StoredEntry) -> Result<()> {
+        let owner = Header::decode(&stored.header)?.owner;
+        let tenants = self.core.0.keys.tenant_pseudonym();
+        if owner == self.authority.subject || owner == tenants || stored.payload.is_none() {
+            return Ok(());
+        }
+        self.reads.check()?;
+        let Some(facts) = self.authority.facts(journal).await? else { return Ok(()) };
+        self.reads.note(journal, Facts { owner, ..facts }, std::slice::from_ref(stored));
+        self.reads.record().await
     }
 
     /// The whole tenant, where what is found is told in sums or not at all: that a place is taken, how much would go. A test

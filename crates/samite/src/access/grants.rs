@@ -224,10 +224,14 @@ impl Client {
         }
         let (_, grants) = self.authority.grants(target.journal).await?;
         let now = self.core.now();
-        let own = grants.iter().filter(|(_, granted)| granted.artifact == target.artifact);
-        let own = own.filter(|(_, granted)| granted.grant.allows(&self.principal, manage, now));
-        let ends: Vec<Option<i64>> = own.map(|(_, granted)| granted.grant.until).collect();
-        let longest = if ends.contains(&None) { None } else { ends.into_iter().flatten().max() };
+        // Each right ends by itself, and managing, by which all of them are given, too.
+        let longest = rights.iter().chain([manage]).filter_map(|right| {
+            let own = grants.iter().filter(|(_, granted)| granted.artifact == target.artifact);
+            let own = own.filter(|(_, granted)| granted.grant.allows(&self.principal, right, now));
+            let ends: Vec<Option<i64>> = own.map(|(_, granted)| granted.grant.until).collect();
+            if ends.contains(&None) { None } else { ends.into_iter().flatten().max() }
+        });
+        let longest = longest.min();
         match (longest, until) {
             (Some(longest), None) => Err(longest),
             (Some(longest), Some(until)) if until > longest => Err(longest),

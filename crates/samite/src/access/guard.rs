@@ -4,7 +4,7 @@ use super::acts::{Act, act};
 use super::authority::{Authority, Decided, Entered, Facts};
 use crate::views::{register, row};
 use samite_ledger::{Commit, JournalKind, NewJournal, RowQuery};
-use samite_model::access::{Decision, Reason, ResourceKind, Right};
+use samite_model::access::{Decision, Reason, ResourceKind, Right, Rights};
 use samite_model::{ArtifactId, EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId};
 use std::collections::{HashMap, HashSet};
 
@@ -236,6 +236,11 @@ impl Authority {
         let (right, owners) = match act {
             Act::Of(right) => (right, false),
             Act::Owners(right) => (right, true),
+            Act::Anyones if facts.kind != JournalKind::TenantControl => return Err(not_as_another()),
+            Act::Anyones if Rights::of_scopes(&self.principal.scopes).is_empty() => {
+                return Decision::Deny(Reason::Scope).check(Right::Read, "anything").map(|_| ());
+            }
+            Act::Anyones => return Ok(()),
             Act::Fabrics => return self.on_tenant(Right::Operate).check(Right::Operate, "the tenant").map(|_| ()),
         };
         let decided = match facts.kind {

@@ -156,6 +156,8 @@ impl Guarded {
             }
             // What was granted still is when this becomes durable.
             let mut attempt = commit.clone();
+            // An erased person adds nothing to what others own either.
+            attempt.guards.push(Guard::KeyLive { key: self.authority.key });
             attempt.guards.extend(
                 rests_on.iter().map(|(journal, version)| Guard::Registers { journal: *journal, version: *version }),
             );

@@ -3,11 +3,13 @@
 
 use super::authority::Facts;
 use crate::core::{Author, Core};
+use crate::erasure::nameless;
 use crate::payload::{Looked, ReadRecorded};
 use crate::views::Projection;
 use futures_lite::future::block_on;
 use samite_audit::leaf::Actor;
-use samite_ledger::{Append, Commit, JournalKind, Row, StoredEntry};
+use samite_keys::Subject;
+use samite_ledger::{Append, Commit, Guard, JournalKind, Row, StoredEntry};
 use samite_model::{EntryKind, Error, Header, JournalId, Principal, Pseudonym, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -38,6 +40,8 @@ pub(super) struct Reader {
     pub(super) actor: Pseudonym,
     /// As the audit log names it.
     pub(super) named: Actor,
+    /// Its user, with the key that lived when it was let in.
+    pub(super) subject: Subject,
 }
 
 #[derive(Default)]
@@ -108,8 +112,17 @@ impl Reads {
 
     /// Refuses to read of others' what could not be recorded.
     pub(super) fn check(&self) -> Result<()> {
-        match self.0.locked().failed {
-            None => Ok(()),
+        let failed = self.0.locked().failed;
+        match failed {
+            // Who was erased reads nothing more of others: what was granted was the erased person's.
+            None => {
+                let Noted { whole, who, .. } = self.0.as_ref();
+                if whole.0.keys.subject_of(who.subject.pseudonym)?.key == who.subject.key {
+                    return Ok(());
+                }
+                Err(Error::denied("key_destroyed", "the data of this principal's user was erased")
+                    .hint("open the store again: whoever comes back begins anew"))
+            }
             Some(code) => Err(Error::unavailable(
                 "reads_unrecorded",
                 format!("what is another's is read only where that can be recorded ({code})"),
@@ -223,6 +236,22 @@ impl Noted {
     }
 
     async fn commit(&self, pending: &BTreeMap<(Pseudonym, JournalId), Pending>) -> Result<()> {
+        match self.commit_as(pending, &self.who.principal, vec![Guard::KeyLive { key: self.who.subject.key }]).await {
+            // Who read was erased meanwhile: that it was read is the owner's to know, by whom stands under a pseudonym.
+            Err(error) if error.code() == "key_destroyed" => {
+                let reader = nameless(&self.who.principal, self.who.subject.pseudonym);
+                self.commit_as(pending, &reader, Vec::new()).await
+            }
+            other => other,
+        }
+    }
+
+    async fn commit_as(
+        &self,
+        pending: &BTreeMap<(Pseudonym, JournalId), Pending>,
+        reader: &Principal,
+        guards: Vec<Guard>,
+    ) -> Result<()> {
         let mut by_owner: BTreeMap<Pseudonym, Vec<&Pending>> = BTreeMap::new();
         for ((owner, _), one) in pending {
             by_owner.entry(*owner).or_default().push(one);
@@ -237,7 +266,7 @@ impl Noted {
             let author = Author { subject, actor: self.who.actor, named: self.who.named, epoch: 0 };
             for some in pending.chunks(NAMED) {
                 let recorded = ReadRecorded {
-                    reader: self.who.principal.clone(),
+                    reader: reader.clone(),
                     from: some.iter().map(|one| one.from).min().unwrap_or_default(),
                     until: some.iter().map(|one| one.until).max().unwrap_or_default(),
                     read: some.iter().map(|one| one.looked.clone()).collect(),
@@ -250,7 +279,7 @@ impl Noted {
             return Ok(());
         }
         let appends = vec![Append { journal: self.control, entries }];
-        self.whole.0.ledger.commit(Commit { appends, ..Commit::default() }).await.map(|_| ())
+        self.whole.0.ledger.commit(Commit { appends, guards, ..Commit::default() }).await.map(|_| ())
     }
 }
 

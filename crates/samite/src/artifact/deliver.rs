@@ -22,7 +22,7 @@ const TICK: i64 = 2_000_000_000;
 pub struct Delivered {
     /// New versions.
     pub published: Vec<ArtifactRecord>,
-    /// How many files are as their last versions.
+    /// How many files are as their last versions, or as one that was erased.
     pub unchanged: u64,
     /// What could not be published, and why. It is tried again the next time.
     pub failed: Vec<NotDelivered>,
@@ -157,11 +157,16 @@ impl Writer {
         let (paths, items): (Vec<TreePath>, Vec<Item>) = batch.into_iter().unzip();
         match self.publish(&items, Some(workspace)).await {
             Ok(puts) => delivered.take(puts),
-            Err(error) if error.code() == "no_file" || paths.iter().any(|path| is_of_file(&error, workspace, path)) => {
+            Err(error)
+                if matches!(error.code(), "no_file" | "artifact_erased")
+                    || paths.iter().any(|path| is_of_file(&error, workspace, path)) =>
+            {
                 for (path, item) in paths.iter().zip(items) {
                     match self.publish(&[item], Some(workspace)).await {
                         Ok(puts) => delivered.take(puts),
                         Err(error) if error.code() == "no_file" => {}
+                        // It does not come back by itself.
+                        Err(error) if error.code() == "artifact_erased" => delivered.unchanged += 1,
                         Err(error) if is_of_file(&error, workspace, path) => delivered.fail(path, error),
                         Err(error) => return Err(error),
                     }

@@ -72,6 +72,9 @@ impl Writer {
         for found in self.core().0.ledger.rows(rows).await? {
             if StepRow::decode(&found.value)?.state == State::Started {
                 let entry = self.core().entry_at(found.position).await?;
+                if entry.payload.is_none() {
+                    continue;
+                }
                 let step = StepRecord::of_start(&entry, State::Started)?;
                 return Ok(Maker::new(step.id, step.start, step.started, KnownBy::Caller, workspace));
             }

@@ -234,6 +234,7 @@ impl Writer {
     }
 
     async fn publish_once(&self, items: &[Item], workspace: Option<&WorkspaceInfo>) -> Result<Vec<Put>> {
+        self.core().refresh_redactor().await?;
         let store = self.core().blocks();
         let mut bundler = Bundler::new(&store, self.client.subject.pseudonym)?;
         let checkpoint = self.last_tree().await?.map(|tree| tree.position);
@@ -321,6 +322,7 @@ impl Writer {
         {
             return Ok(Stage::Known(Box::new(Pending { record: last.record, dedupe })));
         }
+        self.core().refuse_erased(self.client.subject.pseudonym, &record).await?;
         places.push((TreePath::new(BYTES)?, stored));
         let record = ArtifactRecord { root: bundler.tree(&places)?, version, ..record };
         Ok(Stage::New(Box::new(Pending { record, dedupe })))
@@ -456,6 +458,10 @@ impl Writer {
                 drafts.push(draft);
                 continue;
             }
+            // One that is erased meanwhile does not come back by this.
+            let hashes = vec![self.core().artifact_hash(owner, &record.name, &record.sha256)?];
+            let control = self.core().tenant_control();
+            commit.guards.push(Guard::RowAbsent { journal: control, kind: row::ERASED_ARTIFACT, hashes });
             draft.id = record.lineage.entry;
             drafts.push(draft);
             let family = samite_model::FamilyId(journal.0);
@@ -472,7 +478,12 @@ impl Writer {
         let outcome = self.commit_with(commit, drafts).await;
         let Err(error) = outcome else { return Ok(None) };
         match error.code() {
-            "row_exists" => self.known_by(deduped, error).await.map(Some),
+            "row_exists" => {
+                for stage in stages.iter().filter(|stage| matches!(stage, Stage::New(_))) {
+                    self.core().refuse_erased(owner, &stage.pending().record).await?;
+                }
+                self.known_by(deduped, error).await.map(Some)
+            }
             "outcome_unknown" if self.is_committed(stages).await? => Ok(None),
             _ => Err(error),
         }
@@ -501,6 +512,9 @@ impl Writer {
         let submitted = views::submitted(&self.own_hash(), &published)?;
         if found.value == submitted {
             let entry = self.core().entry_at(found.position).await?;
+            if entry.payload.is_none() {
+                return Err(crate::erasure::artifact_erased(&published.name));
+            }
             let known: ArtifactPublished = entry.json()?;
             if let Some((_, record)) = self.client.record_of(known.artifact).await? {
                 return Ok(Put { record, duplicate: true });

@@ -6,7 +6,7 @@ use crate::log::Entry;
 use samite_audit::merkle::leaf_hash;
 use samite_audit::{Hash, Leaf, VerifierKey};
 use samite_ledger::{JournalFilter, JournalKind, Read};
-use samite_model::{EntryKind, ErrorKind, JournalId, Position, Result, SessionId};
+use samite_model::{EntryKind, ErrorKind, JournalId, Position, Result, SessionId, user_name};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -50,7 +50,7 @@ pub struct AuditQuery {
     pub acts: Vec<String>,
     /// Only acts on this session, and what was decided of it: holds, consents, erasures.
     pub session: Option<SessionId>,
-    /// Only acts by this person, such as `user:ada`.
+    /// Only acts by this person, written as NAME or `user:NAME`.
     pub user: Option<String>,
     /// The newest so many of those that match; none means all.
     pub last: Option<usize>,
@@ -107,6 +107,7 @@ impl Audit {
     pub async fn read(&self, query: &AuditQuery) -> Result<Vec<AuditedAct>> {
         let state = self.state(query.log).await?;
         let (names, journals) = (self.names().await?, self.journals().await?);
+        let user = query.user.as_deref().map(user_name).transpose()?.map(|name| format!("user:{name}"));
         let to = query.to.unwrap_or(u64::MAX).min(state.size);
         let mut found: Vec<AuditedAct> = Vec::new();
         let mut about: Vec<String> = query.session.iter().map(ToString::to_string).collect();
@@ -116,7 +117,7 @@ impl Audit {
             for (index, bytes) in (from..).zip(&page) {
                 let act = known(state.log, index, bytes, &names, &journals)?;
                 let fits = (query.acts.is_empty() || query.acts.iter().any(|act_| act_ == act.leaf.act.as_str()))
-                    && query.user.as_ref().is_none_or(|user| act.actor.user.as_ref() == Some(user));
+                    && user.as_ref().is_none_or(|user| act.actor.user.as_ref() == Some(user));
                 let of_session = query.session.is_none_or(|session| act.session == Some(session));
                 if fits && (of_session || self.is_about(&act, &mut about).await?) {
                     found.push(act);
@@ -175,10 +176,11 @@ impl Audit {
         Ok(true)
     }
 
-    /// One act, with its entry where that is still there.
+    /// One act, with its entry where that is still there. That an entry of another person is shown is recorded before.
     ///
     /// # Errors
-    /// `not_found` (`no_leaf`) beyond the log's end; as [`Audit::read`].
+    /// `not_found` (`no_leaf`) beyond the log's end; `unavailable` (`reads_unrecorded`) for another person's entry where that cannot
+    /// be recorded; as [`Audit::read`].
     pub async fn show(&self, log: Option<u64>, index: u64) -> Result<(AuditedAct, Option<Entry>)> {
         let state = self.state(log).await?;
         let bytes = self.leaf(&state, index).await?;
@@ -191,6 +193,9 @@ impl Audit {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => None,
             Err(error) => return Err(error),
         };
+        if let Some(stored) = &stored {
+            self.client.record_look(journal, stored).await?;
+        }
         let entry = stored.map(|stored| core.open(journal, &stored)).transpose()?;
         let link = act.leaf.link;
         Ok((act, entry.filter(|entry| entry.link == link)))

@@ -184,6 +184,7 @@ impl Audit {
         }
         if reveal {
             let (salt, payload) = self.client.core.revealed(at.journal, at.seq).await?;
+            self.client.record_revealed(at).await?;
             receipt.salt = Some(data_encoding::HEXLOWER.encode(&salt));
             receipt.payload = Some(data_encoding::BASE64.encode(&payload));
         }

@@ -6,8 +6,7 @@ use crate::client::Client;
 use crate::core::Draft;
 use crate::log::{ReadOptions, Reader};
 use crate::payload::{
-    BranchCurrent, BranchForked, EVENTS, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled,
-    WorkspaceAttached,
+    BranchForked, EVENTS, Event, ForkReason, SettledBy, StepEnded, StepSeen, StepSettled, WorkspaceAttached,
 };
 use crate::policy::{Capture, Dropped, frame};
 use crate::settings::check_branching;
@@ -34,7 +33,7 @@ pub struct ForkOptions {
     /// What the caller knows the new branch by: forking again under it answers with the first fork, also where the branch
     /// went on since and no position is named.
     pub key: Option<String>,
-    /// Keep the workspace trees of the branch that is not current for ever.
+    /// Keep the workspace trees of the branch that is not current for ever, which needs the right to manage.
     pub keep: bool,
 }
 
@@ -110,7 +109,11 @@ impl Client {
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
         let rewind = options.reason == ForkReason::Rewind;
-        let trees_until = (!options.keep).then(|| self.core.now().saturating_add(DEFAULT_TREES_KEPT));
+        if options.keep {
+            self.permit_managing(session).await?;
+        }
+        let until = (!options.keep).then(|| self.core.now().saturating_add(DEFAULT_TREES_KEPT));
+        let mut trees_until = until;
         let forked = BranchForked {
             branch,
             at,
@@ -143,7 +146,8 @@ impl Client {
                         .hint("look at the session again, then decide again"));
                 }
                 required.push(Guard::Registers { journal: control.id, version });
-                let becomes = BranchCurrent { branch, previous, previous_trees_until: trees_until };
+                let becomes = self.becomes_current(&control, &registers, branch, previous, until).await?;
+                trees_until = becomes.previous_trees_until;
                 drafts.push(self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?);
                 drafts.extend(self.workspace_for(session, previous, branch).await?);
             }
@@ -344,7 +348,7 @@ impl Client {
             None => self.current_of(&control).await?,
         };
         let until = self.core.now().saturating_add(DEFAULT_TREES_KEPT);
-        let becomes = BranchCurrent { branch, previous, previous_trees_until: Some(until) };
+        let becomes = self.becomes_current(&control, &registers, branch, previous, Some(until)).await?;
         let mut drafts = vec![self.core.draft(EntryKind::BRANCH_CURRENT, &becomes, views::branch_current(&becomes))?];
         if self.workspace_of_branch(session, branch).await?.is_none()
             && let Some(handed_over) = self.workspace_for(session, previous, branch).await?
@@ -436,7 +440,7 @@ impl Client {
         let found = self.core.0.ledger.rows(query).await?;
         let Some(last) = found.first() else { return Ok(false) };
         let entry = self.core.entry_at(last.position).await?;
-        if entry.header.kind != EntryKind::STEP_RESOLVED {
+        if entry.header.kind != EntryKind::STEP_RESOLVED || entry.payload.is_none() {
             return Ok(false);
         }
         let settled: StepSettled = entry.json()?;

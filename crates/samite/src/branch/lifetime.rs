@@ -3,7 +3,7 @@
 use super::Lifetime;
 use crate::client::Client;
 use crate::core::Core;
-use crate::payload::{BranchDeleted, BranchLifetime};
+use crate::payload::{BranchCurrent, BranchDeleted, BranchLifetime};
 use crate::views::{self, register};
 use crate::writer::WriterOptions;
 use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalState, JournalStatus, Read, Register};
@@ -29,6 +29,11 @@ pub struct DeletionPlan {
     pub from: Option<i64>,
 }
 
+/// When a branch's trees may go, as its register says; none keeps them for ever.
+pub(super) fn until_of(value: &[u8]) -> Option<i64> {
+    <[u8; 8]>::try_from(value).ok().map(i64::from_be_bytes)
+}
+
 impl Client {
     /// Sets how long a branch that is not current keeps its workspace trees; none keeps them for ever.
     ///
@@ -42,6 +47,33 @@ impl Client {
         let entry = self.core.seal(control.id, &self.author(0), draft)?;
         let append = Append { journal: control.id, entries: vec![entry] };
         self.core.0.ledger.commit(Commit { appends: vec![append], ..Commit::default() }).await.map(|_| ())
+    }
+
+    /// What is said when another branch becomes current: what was decided of either's lifetime stands, whoever may fork.
+    pub(super) async fn becomes_current(
+        &self,
+        control: &JournalState,
+        registers: &[Register],
+        branch: BranchId,
+        previous: BranchId,
+        until: Option<i64>,
+    ) -> Result<BranchCurrent> {
+        let mut becomes = BranchCurrent { branch, previous, previous_trees_until: until, decided: Vec::new() };
+        for one in [branch, previous] {
+            let is_its = |entry: &&Register| entry.kind == register::LIFETIME && JournalId(entry.hash) == one;
+            let Some(stands) = registers.iter().find(is_its) else { continue };
+            let read = Read { payloads: false, ..Read::range(control.id, stands.seq, stands.seq) };
+            let said = self.core.0.ledger.read(read).await?;
+            let Some(said) = said.first() else { continue };
+            if Header::decode(&said.header)?.kind != EntryKind::BRANCH_LIFETIME {
+                continue;
+            }
+            becomes.decided.push(one);
+            if one == previous {
+                becomes.previous_trees_until = until_of(&stands.value);
+            }
+        }
+        Ok(becomes)
     }
 
     /// Deletes a branch: its log, but for what forks of it inherit. When this returns, it is durable, and an entry of the
@@ -113,6 +145,7 @@ impl Client {
     /// its entries stay, which it returns.
     async fn mark_deleted(&self, control: &JournalState, branch: BranchId) -> Result<u64> {
         for _ in 0..ROUNDS {
+            let not_held = self.refuse_if_held_back(control.family).await?;
             let kept_to = self.needed_by_forks(control.family, branch).await?;
             let (version, registers) = self.core.0.ledger.registers(control.id).await?;
             if is_deleted(&registers, branch) {
@@ -130,7 +163,7 @@ impl Client {
                 entries.push(self.core.seal(control.id, &self.author(0), draft)?);
             }
             let commit = Commit {
-                guards: vec![Guard::Registers { journal: control.id, version }],
+                guards: vec![Guard::Registers { journal: control.id, version }, not_held],
                 appends: vec![Append { journal: control.id, entries }],
                 ..Commit::default()
             };

@@ -220,7 +220,7 @@ impl Core {
             match entry.kind {
                 register::CURRENT => current = Some(JournalId::from_slice(&entry.value)?),
                 register::LIFETIME => {
-                    let until = <[u8; 8]>::try_from(entry.value.as_slice()).ok().map(i64::from_be_bytes);
+                    let until = lifetime::until_of(&entry.value);
                     let branch = JournalId(entry.hash);
                     lifetimes.insert(branch, until.map_or(Lifetime::Kept, Lifetime::TreesUntil));
                     if said.contains(&entry.seq) {

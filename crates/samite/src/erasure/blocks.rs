@@ -15,29 +15,44 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 impl Client {
     /// How many blocks an erasure takes, and how many stay because others need them.
-    pub(super) async fn count_blocks(&self, scope: &Scope, subject: Pseudonym, plan: &Plan) -> Result<Counted> {
+    pub(super) async fn count_blocks(&self, scope: &Scope, subject: Pseudonym, plan: &Plan) -> Result<Vec<Counted>> {
         let (mut going, mut staying): (Vec<Root>, Vec<Root>) = (Vec::new(), Vec::new());
         for (root, from) in self.roots_with_places().await? {
-            let goes = match scope {
-                Scope::User => root.owner == subject,
-                _ => plan
-                    .runs
-                    .iter()
-                    .any(|run| run.journal == from.journal && run.first <= from.seq && from.seq <= run.last),
-            };
+            let runs = if scope.destroys_keys() { &plan.foreign } else { &plan.runs };
+            let named =
+                runs.iter().any(|run| run.journal == from.journal && run.first <= from.seq && from.seq <= run.last);
+            let goes = named || (scope.destroys_keys() && root.owner == subject);
             if goes { going.push(root) } else { staying.push(root) }
         }
         // What nobody else's key opens goes with the key, whoever names it.
         let counted = count_reachable(&self.core.blocks(), &staying, &going)?;
         let why = (counted.shared > 0).then(|| "needed by what stays: by others, or by other sessions".to_owned());
-        Ok(Counted {
+        let mut all = vec![Counted {
             store: "blocks".to_owned(),
             found: counted.only + counted.shared,
             deleted: counted.only,
             retained: counted.shared,
             bytes: Some(counted.bytes),
             why,
-        })
+        }];
+        if counted.separate > 0 {
+            let why = if scope.destroys_keys() {
+                "of these: chunks of files in which redaction found something, under the person's own keys: they open for nobody \
+                 any more, in no backup either"
+            } else {
+                "of these: chunks of files in which redaction found something, under the person's own keys, which live: a backup \
+                 keeps them"
+            };
+            all.push(Counted {
+                store: "separate_blocks".to_owned(),
+                found: counted.separate,
+                deleted: counted.separate,
+                retained: 0,
+                bytes: None,
+                why: Some(why.to_owned()),
+            });
+        }
+        Ok(all)
     }
 
     /// Everything that entries keep, with where that is said: trees, artifacts and large payloads that are there.

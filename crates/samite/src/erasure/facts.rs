@@ -6,8 +6,9 @@ use crate::payload::{ArtifactRecord, ArtifactRetained, SessionCreated, SessionKe
 use crate::views::{OpenStep, register, row};
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Read, RowQuery};
 use samite_model::erasure::{
-    ArtifactFacts, Facts, JournalFacts, MergeFacts, Reference, Role, Run, Scope, SessionFacts,
+    ArtifactFacts, Facts, Hold, JournalFacts, MergeFacts, Reference, Role, Run, Scope, SessionFacts,
 };
+use samite_model::tree::TreePath;
 use samite_model::{ArtifactId, BlockId, EntryKind, FamilyId, Position, Pseudonym, Result, SessionId};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +29,10 @@ const fn role(kind: JournalKind) -> Role {
 
 impl Core {
     /// All that the traversal looks at, for an erasure of a subject's data.
-    pub(super) async fn erasure_facts(&self, scope: &Scope, subject: Pseudonym) -> Result<Facts> {
+    pub(super) async fn erasure_facts(&self, scope: &Scope, subject: Pseudonym, holds: &[Hold]) -> Result<Facts> {
+        if let Scope::Secret { secret } = scope {
+            return Ok(Facts { named: self.secret_runs(secret.0).await?, ..Facts::default() });
+        }
         let states = self.0.ledger.journals(JournalFilter::default()).await?;
         let mut runs: HashMap<_, Vec<Run>> = HashMap::new();
         for run in self.0.ledger.owned(subject).await? {
@@ -58,11 +62,17 @@ impl Core {
             }
         }
         self.artifact_facts(&states, &mut facts).await?;
+        if *scope == Scope::User {
+            let found = self.in_others(subject, holds).await?;
+            facts.elsewhere = found.elsewhere;
+            facts.worked = found.worked;
+            facts.by_others = found.by_others;
+        }
         if let Scope::Entries { session, branch, to, .. } = scope {
             let segments = self.ancestry(Position { journal: *branch, seq: *to }).await?;
             facts.named = segments.iter().map(|at| Run { journal: at.journal, first: at.from, last: at.to }).collect();
             for state in states.iter().filter(|state| state.family == *session && state.kind == JournalKind::Branch) {
-                facts.references.extend(self.references(state).await?);
+                facts.references.extend(self.references(state, true).await?);
             }
         }
         Ok(facts)
@@ -105,7 +115,7 @@ impl Core {
 
     async fn artifact_facts(&self, states: &[JournalState], facts: &mut Facts) -> Result<()> {
         let mut contents: HashMap<BlockId, ArtifactId> = HashMap::new();
-        let mut made: Vec<(ArtifactFacts, Vec<BlockId>)> = Vec::new();
+        let mut made: Vec<(ArtifactFacts, ArtifactRecord)> = Vec::new();
         for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts) {
             let kinds = vec![EntryKind::ARTIFACT_PUBLISHED, EntryKind::ARTIFACT_RETAINED];
             for entry in self.entries_of(state, kinds).await? {
@@ -122,15 +132,16 @@ impl Core {
                 }
                 let record: ArtifactRecord = entry.json()?;
                 contents.insert(record.content, record.artifact);
-                let inputs = record.lineage.inputs.iter().map(|input| input.content).collect();
                 let of = ArtifactFacts {
                     artifact: record.artifact,
                     owner: entry.header.owner,
                     entries: vec![entry.position],
                     session: record.lineage.session,
+                    name: record.name.clone(),
+                    sha256: record.sha256.clone(),
                     inputs: Vec::new(),
                 };
-                made.push((of, inputs));
+                made.push((of, record));
             }
         }
         let mut places: HashMap<ArtifactId, usize> = HashMap::new();
@@ -147,18 +158,35 @@ impl Core {
                 }
             }
         }
-        facts.artifacts = made
-            .into_iter()
-            .map(|(of, inputs)| {
-                let inputs = inputs.iter().filter_map(|content| contents.get(content).copied());
-                ArtifactFacts { inputs: inputs.filter(|input| *input != of.artifact).collect(), ..of }
-            })
-            .collect();
+        let owners: HashSet<Pseudonym> = made.iter().map(|(of, _)| of.owner).collect();
+        for (of, record) in made {
+            let mut inputs: Vec<ArtifactId> = Vec::new();
+            for input in &record.lineage.inputs {
+                inputs.extend(contents.get(&input.content));
+                for other in owners.iter().filter(|other| **other != of.owner) {
+                    let content = self.content_as((of.owner, record.root), &input.place, *other)?;
+                    inputs.extend(content.and_then(|content| contents.get(&content)));
+                }
+            }
+            inputs.retain(|input| *input != of.artifact);
+            facts.artifacts.push(ArtifactFacts { inputs, ..of });
+        }
         Ok(())
     }
 
-    /// What entries of a branch cannot be read without others of them, or say what others said.
-    async fn references(&self, state: &JournalState) -> Result<Vec<Reference>> {
+    /// The content id that an input would have as another owner's: ids of equal bytes differ from owner to owner. None for
+    /// what cannot be read any more.
+    fn content_as(&self, tree: (Pseudonym, BlockId), place: &str, owner: Pseudonym) -> Result<Option<BlockId>> {
+        let Ok(path) = TreePath::new(place) else { return Ok(None) };
+        match samite_workspace::content_as(&self.blocks(), tree, &path, owner) {
+            Err(error) if matches!(error.code(), "block_missing" | "key_destroyed" | "unknown_subject") => Ok(None),
+            other => other,
+        }
+    }
+
+    /// What entries of a branch cannot be read without others of them, and, where that is asked for, which say what others
+    /// said.
+    pub(super) async fn references(&self, state: &JournalState, summaries: bool) -> Result<Vec<Reference>> {
         let mut found = Vec::new();
         let mut starts: HashMap<String, Position> = HashMap::new();
         for entry in self.entries_of(state, Vec::new()).await? {
@@ -186,7 +214,7 @@ impl Core {
                         found.extend(starts.get(step).copied().map(to));
                     }
                     let seq = |name: &str| attributes.get(name).and_then(Value::as_u64);
-                    if let (Some(from), Some(last)) = (seq("from"), seq("to")) {
+                    if let (Some(from), Some(last), true) = (seq("from"), seq("to"), summaries) {
                         found.extend(self.summarised(at, from, last).await?);
                     }
                 }

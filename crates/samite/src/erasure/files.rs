@@ -56,7 +56,7 @@ impl Embedded {
         let local = core.0.keys.owner_pseudonym(&Owner::new(format!("user:{LOCAL_USER}"))?);
         match started.scope {
             Scope::User if started.subject == local => spool.forget(|_| Ok(true)),
-            Scope::Session { .. } if !started.session_keys.is_empty() => spool.forget(|missed| {
+            _ if !started.session_keys.is_empty() => spool.forget(|missed| {
                 let Some(key) = missed.session_key() else { return Ok(false) };
                 let hash = core.erased_key_hash(started.subject, &key)?;
                 Ok(started.session_keys.iter().any(|known| known.0 == hash))

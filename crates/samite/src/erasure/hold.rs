@@ -4,8 +4,9 @@ use crate::client::Client;
 use crate::core::Core;
 use crate::payload::{HoldLifted, HoldSet};
 use crate::views::{self, register};
+use samite_ledger::Guard;
 use samite_model::erasure::{Hold, HoldOn};
-use samite_model::{EntryKind, Error, Position, Pseudonym, Result, SessionId, limits};
+use samite_model::{EntryKind, Error, Position, Pseudonym, Result, SessionId, limits, user_name};
 
 /// How often a change looks again because another came in between.
 const ROUNDS: usize = 64;
@@ -66,21 +67,40 @@ impl Client {
         self.operator()?.core.holds().await
     }
 
-    /// Refuses what would take something of a session that is under a hold, or whose owner is.
-    pub(crate) async fn refuse_if_held_back(&self, session: SessionId) -> Result<()> {
-        let holds = self.core.holds().await?;
+    /// Refuses what would take something of a session that is under a hold, or whose owner is. What takes it is committed with
+    /// this guard: a hold that is set meanwhile moves the registers it is about.
+    pub(crate) async fn refuse_if_held_back(&self, session: SessionId) -> Result<Guard> {
+        let (version, holds) = self.core.holds_at().await?;
         let found = holds.iter().find(|hold| keeps(std::slice::from_ref(hold), self.subject.pseudonym, session));
-        found.map_or(Ok(()), |hold| Err(refuse_held(hold)))
+        match found {
+            Some(hold) => Err(refuse_held(hold)),
+            None => Ok(Guard::Registers { journal: self.core.tenant_control(), version }),
+        }
     }
 
-    /// The pseudonym of a user, whether or not there is anything of them.
+    /// The pseudonym of a user, whether or not there is anything of them, written as NAME or `user:NAME`.
     ///
     /// # Errors
     /// `invalid` for a name that can be no user's.
     pub fn pseudonym_of_user(&self, user: &str) -> Result<Pseudonym> {
-        limits::check_name("a user's name", user)?;
-        let owner = samite_model::Owner::new(format!("user:{user}"))?;
+        let owner = samite_model::Owner::new(format!("user:{}", user_name(user)?))?;
         Ok(self.core.0.keys.owner_pseudonym(&owner))
+    }
+
+    /// The pseudonym of a user of whom there is something, written as NAME or `user:NAME`.
+    ///
+    /// # Errors
+    /// `not_found` (`no_subject`) when there is nothing of them; `invalid` for a name that can be no user's.
+    pub fn known_user(&self, user: &str) -> Result<Pseudonym> {
+        let subject = self.operator()?.pseudonym_of_user(user)?;
+        if self.core.0.keys.keys_of(subject)?.is_empty() {
+            return Err(Error::not_found(
+                "no_subject",
+                format!("there is nothing of user {:?} in the store", user_name(user)?),
+            )
+            .hint("names are compared letter by letter; `samite audit log` shows those who did something"));
+        }
+        Ok(subject)
     }
 
     /// What a hold on a session is on.

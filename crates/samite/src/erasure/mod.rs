@@ -4,25 +4,33 @@
 //! again, and recorded when it is done: that entry is the proof. What must outlive a store that is restored from a backup
 //! is noted where the master key lives.
 
+mod before;
 mod blocks;
 mod carry_out;
+mod elsewhere;
 mod facts;
 mod files;
+mod here;
 mod hold;
+mod kept;
 mod note;
 mod records;
+mod secret;
 mod settle;
 mod start;
 mod sweep;
 
 pub use records::{ErasureRecord, ErasureState};
 pub use samite_model::erasure::{Because, Derived, DerivedKind, Hold, HoldOn, Run, Scope};
+pub(crate) use secret::no_secret;
 pub use sweep::{Hit, SweepOptions, Swept, SweptPlace};
 
 use crate::payload::{Counted, Unreached};
-use samite_model::{ArtifactId, BranchId, Observer, Pseudonym, SessionId};
+use samite_model::{ArtifactId, BranchId, FamilyId, Observer, Pseudonym, SessionId};
 
+pub(crate) use elsewhere::nameless;
 pub(crate) use hold::{keeps, keeps_owner, refuse_held};
+pub(crate) use kept::{artifact_erased, step_erased};
 
 /// What to erase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +52,8 @@ pub enum EraseWhat {
         /// The last seq.
         to: u64,
     },
+    /// What was registered as a secret under this name.
+    Secret(String),
 }
 
 /// An erasure to plan or to carry out.
@@ -53,6 +63,8 @@ pub struct EraseOptions {
     pub what: EraseWhat,
     /// Why. It stays in the proof: it should name nobody.
     pub reason: String,
+    /// Of what was made of it, the ids of what goes too.
+    pub also: Vec<FamilyId>,
     /// Is told of the stages.
     pub observer: Observer,
 }
@@ -72,7 +84,7 @@ pub struct ErasurePlan {
     pub keys: usize,
     /// Branches that somebody may be writing to: they are fenced.
     pub writers: Vec<BranchId>,
-    /// What stays and was made of it.
+    /// What was made of it, and whether it goes too.
     pub derived: Vec<Derived>,
     /// What would not be reached.
     pub unreached: Vec<Unreached>,

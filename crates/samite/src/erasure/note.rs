@@ -7,11 +7,17 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "erasures";
 
+/// So much that was made of what was erased is noted with it.
+const DERIVED: usize = 256;
+
 /// The note.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Noted {
+pub(crate) struct Noted {
     /// All erasures of the store, in their order.
-    erasures: Vec<ErasureStarted>,
+    pub(crate) erasures: Vec<ErasureStarted>,
+    /// Those that are done somewhere: a copy in which one is not is older than its end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) done: Vec<FamilyId>,
 }
 
 impl Core {
@@ -19,26 +25,42 @@ impl Core {
     ///
     /// # Errors
     /// `corrupt` when the note is damaged; as the master says.
-    pub(crate) fn noted_erasures(&self) -> Result<Vec<ErasureStarted>> {
+    pub(crate) fn noted_erasures(&self) -> Result<Noted> {
         match self.0.keys.note(NAME)? {
-            Some(bytes) => from_json::<Noted>("the note of erasures", &bytes).map(|noted| noted.erasures),
-            None => Ok(Vec::new()),
+            Some(bytes) => from_json("the note of erasures", &bytes),
+            None => Ok(Noted::default()),
         }
     }
 
     /// Notes an erasure, unless it is noted. When this returns, it is durable. False when the master has no room for notes:
     /// then a copy of the store that is older than the erasure still has what it took.
     pub(crate) fn note_erasure(&self, started: &ErasureStarted) -> Result<bool> {
-        let mut erasures = self.noted_erasures()?;
-        if erasures.iter().any(|noted| noted.erasure == started.erasure) {
+        let mut noted = self.noted_erasures()?;
+        if noted.erasures.iter().any(|noted| noted.erasure == started.erasure) {
             return Ok(true);
         }
-        erasures.push(ErasureStarted { found: Vec::new(), derived: Vec::new(), ..started.clone() });
-        self.0.keys.keep_note(NAME, &to_json(&Noted { erasures })?)
+        // What was decided about what was made of it is needed again; of much, the rest is looked for again.
+        let stays = started.derived.len() <= DERIVED;
+        let derived = started.derived.iter().filter(|one| stays || one.taken).copied().collect();
+        noted.erasures.push(ErasureStarted { found: Vec::new(), kept: None, derived, ..started.clone() });
+        self.0.keys.keep_note(NAME, &to_json(&noted)?)
+    }
+
+    /// Notes that erasures are done, as far as they are noted at all. When this returns, that is durable.
+    pub(crate) fn note_done(&self, erasures: &[FamilyId]) -> Result<()> {
+        let mut noted = self.noted_erasures()?;
+        let is_noted = |id: &FamilyId| noted.erasures.iter().any(|known| known.erasure == *id);
+        let new: Vec<FamilyId> =
+            erasures.iter().filter(|id| is_noted(id) && !noted.done.contains(id)).copied().collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        noted.done.extend(new);
+        self.0.keys.keep_note(NAME, &to_json(&noted)?).map(|_| ())
     }
 
     /// Whether an erasure is noted.
     pub(crate) fn is_noted(&self, erasure: FamilyId) -> Result<bool> {
-        Ok(self.noted_erasures()?.iter().any(|noted| noted.erasure == erasure))
+        Ok(self.noted_erasures()?.erasures.iter().any(|noted| noted.erasure == erasure))
     }
 }

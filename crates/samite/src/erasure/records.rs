@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::core::Core;
-use crate::payload::{Erased, ErasureStarted};
+use crate::payload::{Erased, ErasureExtended, ErasureStarted};
 use crate::views::{register, row};
 use samite_ledger::{Read, RowQuery};
 use samite_model::erasure::Run;
@@ -101,10 +101,19 @@ impl Core {
         Ok(started.into_iter().flat_map(|(_, started)| started.close).collect())
     }
 
-    /// The entries that erasures of less than all of a person's data took, or are about to.
+    /// The entries that erasures took, or are about to, under keys that live.
     pub(crate) async fn erased_runs(&self) -> Result<Vec<Run>> {
         let started: Vec<(Position, ErasureStarted)> = self.said_of_tenant(EntryKind::ERASURE_STARTED).await?;
-        Ok(started.into_iter().flat_map(|(_, started)| started.runs).collect())
+        let mut runs: Vec<Run> = started.into_iter().flat_map(|(_, started)| started.runs).collect();
+        runs.extend(self.extended_runs(None).await?);
+        Ok(runs)
+    }
+
+    /// The entries that came while an erasure, or any, was planned.
+    pub(super) async fn extended_runs(&self, erasure: Option<FamilyId>) -> Result<Vec<Run>> {
+        let extended: Vec<(Position, ErasureExtended)> = self.said_of_tenant(EntryKind::ERASURE_EXTENDED).await?;
+        let of_it = extended.into_iter().filter(|(_, one)| erasure.is_none_or(|erasure| one.erasure == erasure));
+        Ok(of_it.flat_map(|(_, one)| one.runs).collect())
     }
 
     /// All erasures, in the order in which they began.

@@ -1,21 +1,75 @@
 //! Finishing what was begun, and doing again in an older copy of the store what it has forgotten.
 
 use super::ErasureRecord;
+use super::carry_out::Carried;
+use super::note::Noted;
+use crate::core::Core;
 use crate::embedded::Embedded;
 use crate::payload::ErasureStarted;
 use crate::views;
 use futures_lite::future::block_on;
 use samite_host::files::FileLock;
 use samite_host::kill_point;
-use samite_model::{EntryKind, Error, ErrorKind, Observer, Result};
+use samite_ledger::Read;
+use samite_model::erasure::Run;
+use samite_model::{EntryKind, Error, ErrorKind, FamilyId, Header, Observer, Result};
+use std::collections::HashSet;
+
+/// What came of finishing erasures.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// Those that are done now.
+    pub(crate) done: Vec<ErasureRecord>,
+    /// Why the last stages of some wait: nothing of what they take can be read by then.
+    pub(crate) waits: Option<Error>,
+}
+
+/// After a try at which others were in the way, it is not tried at each opening of the store: so many nanoseconds not.
+const AGAIN_AFTER: i64 = 60_000_000_000;
+
+/// What the lock's file tells of a try at which others were in the way.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tried {
+    /// When, in nanoseconds since 1970.
+    at: i64,
+    /// The erasures that wait.
+    ids: Vec<FamilyId>,
+}
+
+impl Tried {
+    /// What cannot be read is no try.
+    fn of(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text);
+        let mut words = text.split_whitespace();
+        let Some(at) = words.next().and_then(|word| word.parse().ok()) else { return Self::default() };
+        Self { at, ids: words.filter_map(|word| word.parse().ok()).collect() }
+    }
+
+    fn text(&self) -> String {
+        if self.ids.is_empty() {
+            return String::new();
+        }
+        let ids: Vec<String> = self.ids.iter().map(ToString::to_string).collect();
+        format!("{} {}\n", self.at, ids.join(" "))
+    }
+
+    fn lately(&self, erasure: FamilyId, now: i64) -> bool {
+        self.ids.contains(&erasure) && (0..AGAIN_AFTER).contains(&now.saturating_sub(self.at))
+    }
+}
+
+fn waits_still() -> Error {
+    Error::unavailable("busy", "another process was using the ledger").hint("`samite erase resume` tries again")
+}
 
 /// The user of the command line.
 pub(super) const LOCAL_USER: &str = "local";
 
 impl Embedded {
     /// Before anything is served: erasures that this store has forgotten, since it is a copy from before them, are done again;
-    /// those that were cut off are finished, unless somebody is at it. Returns what was done.
-    pub(crate) fn settle_erasures(&self) -> Result<Vec<ErasureRecord>> {
+    /// those that were cut off are finished, unless somebody is at it. What of this store's own cannot be finished now, since
+    /// others are in the way, is finished later: nothing of it can be read by then. Returns what was done, and what waits.
+    pub(crate) fn settle_erasures(&self) -> Result<Settled> {
         block_on(self.settle(&Observer::default()))
     }
 
@@ -28,23 +82,31 @@ impl Embedded {
             return Err(Error::conflict("erasure_running", "another erasure is being carried out")
                 .hint("wait for it: `samite erase list` shows it"));
         };
-        self.finish(observer).await
+        let settled = self.finish(observer).await?;
+        match settled.waits {
+            Some(error) => Err(error),
+            None => Ok(settled.done),
+        }
     }
 
-    async fn settle(&self, observer: &Observer) -> Result<Vec<ErasureRecord>> {
+    async fn settle(&self, observer: &Observer) -> Result<Settled> {
         let core = &self.store().core;
         let name = |error: Error| error.context(self.directory().display());
-        let forgotten = core.unknown_erasures(core.noted_erasures()?).await.map_err(name)?;
+        let Noted { erasures, done } = core.noted_erasures().map_err(name)?;
+        let noted: Vec<FamilyId> = erasures.iter().map(|noted| noted.erasure).collect();
+        let forgotten = core.unknown_erasures(erasures).await.map_err(name)?;
         let unfinished = match core.unfinished_erasures().await {
             // What is damaged is named by a verification, and the rest can be used.
             Err(error) if error.kind() == ErrorKind::Corrupt && forgotten.is_empty() => Vec::new(),
             unfinished => unfinished.map_err(name)?,
         };
-        // Nothing of an older copy is served before all of it is done.
-        let pending = forgotten.len() + unfinished.iter().filter(|started| started.replayed).count();
+        // Nothing of an older copy is served before all of it is done. One that is done elsewhere makes this a copy from before
+        // its end.
+        let of_older = |started: &&ErasureStarted| started.replayed || done.contains(&started.erasure);
+        let pending = forgotten.len() + unfinished.iter().filter(of_older).count();
         if self.is_read_only() {
             return if pending == 0 {
-                Ok(Vec::new())
+                Ok(Settled::default())
             } else {
                 Err(Error::denied(
                     "erasures_pending",
@@ -55,8 +117,13 @@ impl Embedded {
                 .hint("open it once for writing: `samite erase resume`"))
             };
         }
-        if forgotten.is_empty() && unfinished.is_empty() {
-            return Ok(Vec::new());
+        let ended: Vec<FamilyId> = noted
+            .into_iter()
+            .filter(|id| !done.contains(id) && unfinished.iter().all(|started| started.erasure != *id))
+            .filter(|id| forgotten.iter().all(|started| started.erasure != *id))
+            .collect();
+        if forgotten.is_empty() && unfinished.is_empty() && ended.is_empty() {
+            return Ok(Settled::default());
         }
         let lock = if pending == 0 {
             // Somebody who is at it needs no help.
@@ -64,24 +131,108 @@ impl Embedded {
         } else {
             Some(FileLock::acquire(&self.erasing_lock())?)
         };
-        let Some(_lock) = lock else { return Ok(Vec::new()) };
-        for noted in core.unknown_erasures(forgotten).await? {
-            let mut started = ErasureStarted { replayed: true, ..noted };
-            started.close = core.to_close(&started).await?;
-            let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
-            core.append_as_tenant(started.by(), vec![draft], Vec::new()).await?;
+        let Some(mut lock) = lock else { return Ok(Settled::default()) };
+        // Whoever ended these was killed before that was noted.
+        core.note_done(&ended)?;
+        if forgotten.is_empty() && unfinished.is_empty() {
+            return Ok(Settled::default());
+        }
+        let tried = Tried::of(&lock.contents()?);
+        if pending == 0 && unfinished.iter().all(|started| tried.lately(started.erasure, core.now())) {
+            return Ok(Settled { waits: Some(waits_still()), ..Settled::default() });
+        }
+        // In one commit: what is recorded here takes places in the tenant's journal at which a later one may have had entries.
+        let forgotten = core.unknown_erasures(forgotten).await?;
+        if let Some(by) = forgotten.first().map(ErasureStarted::by) {
+            let tenant = core.as_tenant(by)?;
+            let mut drafts = Vec::with_capacity(forgotten.len());
+            let mut before = HashSet::new();
+            for noted in forgotten {
+                let runs = core.runs_here(&noted.runs).await?;
+                let mut started = ErasureStarted { replayed: true, runs, ..noted };
+                started.close = core.to_close(&started).await?;
+                started.kept = Some(core.rows_to_keep(&started.runs, &started.close).await?);
+                (started.found, started.derived) = tenant.found_here(&started, &mut before).await?;
+                drafts.push(core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?);
+            }
+            core.append_as_tenant(by, drafts, Vec::new()).await?;
             kill_point("erase.replayed");
         }
-        self.finish(observer).await
+        let settled = self.finish(observer).await?;
+        let settled = match settled.waits {
+            Some(error) if pending > 0 => return Err(error),
+            waits => Settled { waits, ..settled },
+        };
+        let tried = if settled.waits.is_some() {
+            Tried { at: core.now(), ids: unfinished.iter().map(|started| started.erasure).collect() }
+        } else {
+            Tried::default()
+        };
+        let text = tried.text();
+        if text.as_bytes() != lock.contents()? {
+            lock.set_contents(text.as_bytes())?;
+        }
+        Ok(settled)
     }
 
-    async fn finish(&self, observer: &Observer) -> Result<Vec<ErasureRecord>> {
+    /// Finishes what was begun. Whoever calls this holds the lock.
+    async fn finish(&self, observer: &Observer) -> Result<Settled> {
         let core = &self.store().core;
-        let mut done = Vec::new();
+        let mut settled = Settled::default();
         for started in core.unfinished_erasures().await? {
             core.note_erasure(&started)?;
-            done.push(self.carry_out(&started, observer).await?);
+            match self.carry_on(&started, observer).await? {
+                Carried::Done(record) => settled.done.push(*record),
+                Carried::Waits(error) => settled.waits = Some(error),
+            }
         }
-        Ok(done)
+        Ok(settled)
+    }
+}
+
+impl Core {
+    /// Of the entries that an erasure of another copy of this store took, those that are here. In the tenant's journal, which
+    /// every copy goes on with by itself, only what erasures take of it counts.
+    async fn runs_here(&self, noted: &[Run]) -> Result<Vec<Run>> {
+        let control = self.tenant_control();
+        let mut here = Vec::new();
+        for run in noted {
+            let Some(state) = self.0.ledger.journal(run.journal).await? else { continue };
+            let last = run.last.min(state.head);
+            if run.journal != control {
+                here.extend((run.first <= last).then_some(Run { last, ..*run }));
+                continue;
+            }
+            let read = Read { payloads: false, unchecked: true, ..Read::range(control, run.first, last) };
+            for stored in self.0.ledger.read(read).await? {
+                use EntryKind as K;
+                let kind = Header::decode(&stored.header)?.kind;
+                if matches!(kind, K::SESSION_KEYED | K::READ_RECORDED | K::SECRET_REGISTERED) {
+                    here.push(Run { journal: control, first: stored.seq, last: stored.seq });
+                }
+            }
+        }
+        Ok(here)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_try_is_told_by_its_text_and_passes() {
+        let id = |number| FamilyId([number; 16]);
+        let tried = Tried { at: 7, ids: vec![id(1), id(2)] };
+        assert_eq!(tried.text(), format!("7 {} {}\n", id(1), id(2)));
+        assert_eq!(Tried::of(tried.text().as_bytes()), tried);
+        for nothing in ["", "\n", "soon", "\u{1}\u{2}"] {
+            assert_eq!(Tried::of(nothing.as_bytes()), Tried::default());
+        }
+        assert_eq!(Tried::default().text(), "");
+        let lately = |number, now| tried.lately(id(number), now);
+        assert!(lately(1, 7) && lately(2, 6 + AGAIN_AFTER));
+        // Another, one that is long ago, and one by a clock that was put back since.
+        assert!(!lately(3, 7) && !lately(1, 7 + AGAIN_AFTER) && !lately(1, 6));
     }
 }

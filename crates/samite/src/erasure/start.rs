@@ -4,14 +4,18 @@ use super::{EraseOptions, EraseWhat, ErasurePlan, ErasureRecord, refuse_held};
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
-use crate::payload::{Counted, DatasetExported, ErasureStarted, NamedActor, Unreached};
+use crate::payload::{
+    ConsentSet, Counted, DatasetExported, ErasureStarted, Handed, HoldLifted, HoldSet, MergeStarted, NamedActor,
+    Unreached,
+};
 use crate::views;
-use samite_host::files::FileLock;
+use samite_host::files::{self, FileLock};
 use samite_host::kill_point;
-use samite_ledger::Guard;
-use samite_model::erasure::{Plan, Scope, held, plan};
-use samite_model::{EntryKind, Error, FamilyId, KeyId, Position, Pseudonym, Result, SessionId, limits};
-use std::path::PathBuf;
+use samite_ledger::{Guard, JournalKind, NewEntry};
+use samite_model::erasure::{ArtifactFacts, Elsewhere, Facts, Hold, Plan, Scope, held, held_also, plan};
+use samite_model::{EntryKind, Error, FamilyId, JournalId, KeyId, Position, Pseudonym, Result, limits};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// A file that whoever carries an erasure out holds the lock of.
 const LOCK: &str = "erasing.lock";
@@ -22,8 +26,9 @@ pub(super) struct Prepared {
     pub(super) subject: Pseudonym,
     pub(super) plan: Plan,
     pub(super) keys: Vec<KeyId>,
-    /// The session that an artifact was made in.
-    made_in: Option<SessionId>,
+    /// The hold that stands against it.
+    pub(super) held: Option<Hold>,
+    pub(super) facts: Facts,
 }
 
 impl Embedded {
@@ -38,9 +43,8 @@ impl Embedded {
     /// something that tells cannot be read.
     pub async fn plan_erasure(&self, client: &Client, options: &EraseOptions) -> Result<ErasurePlan> {
         let client = &client.to_erase(&options.what)?;
-        let prepared = client.prepare(&options.what).await?;
+        let prepared = client.prepare(&options.what, &options.also).await?;
         let tenant = client.core.as_tenant(client.by())?;
-        let holds = client.core.holds().await?;
         let mut writers = Vec::new();
         for journal in &prepared.plan.close {
             if let Some(lease) = client.core.0.ledger.holder(*journal).await?
@@ -49,15 +53,26 @@ impl Embedded {
                 writers.push(*journal);
             }
         }
-        let found = tenant.count(&prepared).await?;
+        let mut found = tenant.count(&prepared).await?;
+        let entries = found.first().map_or(0, |entries| entries.found);
+        if prepared.held.is_some() {
+            for one in &mut found {
+                (one.deleted, one.retained, one.bytes) = (0, one.found, None);
+                one.why = Some("a legal hold keeps it".to_owned());
+            }
+        }
         Ok(ErasurePlan {
-            entries: found.first().map_or(0, |entries| entries.found),
+            entries,
             found,
             keys: prepared.keys.len(),
             writers,
             derived: prepared.plan.derived.clone(),
-            unreached: client.core.unreached(&prepared.scope, prepared.subject).await?,
-            held: held(&holds, &prepared.scope, prepared.subject, prepared.made_in).cloned(),
+            unreached: {
+                let mut unreached = client.core.unreached(&prepared.scope, prepared.subject).await?;
+                unreached.extend(client.core.layouts_outside(&prepared.plan.close, self.directory()).await?);
+                unreached
+            },
+            held: prepared.held.clone(),
             scope: prepared.scope,
             subject: prepared.subject,
         })
@@ -71,8 +86,26 @@ impl Embedded {
     /// cannot destroy a key that has to be); `conflict` (`erasure_running`) while another is carried out; later,
     /// `unavailable` (`store_busy`, `busy`) when others are in the way: what was begun is then to be resumed.
     pub async fn erase(&self, client: &Client, options: &EraseOptions) -> Result<ErasureRecord> {
+        self.erase_for(&client.to_erase(&options.what)?, options).await
+    }
+
+    /// As [`Embedded::erase`], by a client that has the whole tenant and acts for the person whose data it is.
+    pub(crate) async fn erase_for(&self, client: &Client, options: &EraseOptions) -> Result<ErasureRecord> {
         limits::check_name("a reason", &options.reason)?;
-        let client = &client.to_erase(&options.what)?;
+        if matches!(options.what, EraseWhat::Secret(_)) {
+            return Err(Error::invalid("bad_scope", "a registered secret is forgotten, not erased")
+                .hint("`samite secrets forget NAME`"));
+        }
+        self.erase_with(client, options, Vec::new()).await
+    }
+
+    /// The same for a client that may, with entries that are made in the commit by which it begins.
+    pub(super) async fn erase_with(
+        &self,
+        client: &Client,
+        options: &EraseOptions,
+        first: Vec<NewEntry>,
+    ) -> Result<ErasureRecord> {
         let core = &client.core;
         let Some(_lock) = FileLock::try_acquire(&self.erasing_lock())? else {
             return Err(Error::conflict("erasure_running", "another erasure is being carried out")
@@ -81,19 +114,20 @@ impl Embedded {
         options.observer.tell("looking for what there is", 0, None);
         let control = core.tenant_control();
         let version = core.0.ledger.registers(control).await?.0;
-        let prepared = client.prepare(&options.what).await?;
-        let holds = core.holds().await?;
-        if let Some(hold) = held(&holds, &prepared.scope, prepared.subject, prepared.made_in) {
+        let prepared = client.prepare(&options.what, &options.also).await?;
+        if let Some(hold) = &prepared.held {
             return Err(refuse_held(hold));
         }
         if prepared.scope.destroys_keys() {
             core.0.keys.master().can_destroy()?;
         }
         let tenant = core.as_tenant(client.by())?;
-        let started = tenant.started(prepared, &options.reason).await?;
+        let outside = core.layouts_outside(&prepared.plan.close, self.directory()).await?.len();
+        let mut started = tenant.started(prepared, &options.reason).await?;
+        started.layouts_outside = outside as u64;
         let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
         let guard = Guard::Registers { journal: control, version };
-        core.append_as_tenant(client.by(), vec![draft], vec![guard]).await.map_err(|error| {
+        core.append_as_tenant_after(client.by(), first, vec![draft], vec![guard]).await.map_err(|error| {
             if error.code() != "registers_moved" {
                 return error;
             }
@@ -108,7 +142,7 @@ impl Embedded {
 
 impl Client {
     /// Looks up what is meant, and what of it there is.
-    async fn prepare(&self, what: &EraseWhat) -> Result<Prepared> {
+    async fn prepare(&self, what: &EraseWhat, also: &[FamilyId]) -> Result<Prepared> {
         let core = &self.core;
         let mut made_in = None;
         let (scope, subject) = match what {
@@ -129,18 +163,36 @@ impl Client {
                 core.ancestry(Position { journal: state.id, seq: to }).await?;
                 (Scope::Entries { session: *session, branch: *branch, from, to }, state.owner)
             }
+            EraseWhat::Secret(name) => {
+                let secret = FamilyId(core.secret_hash(name));
+                (Scope::Secret { secret }, core.owner_of_secret(name).await?)
+            }
         };
         let keys = if scope.destroys_keys() { core.0.keys.keys_of(subject)? } else { Vec::new() };
         if scope.destroys_keys() && keys.is_empty() {
             return Err(Error::not_found("no_subject", "there is nothing of this user in the store")
                 .hint("names are compared letter by letter; `samite erase list` shows what was erased already"));
         }
-        let facts = core.erasure_facts(&scope, subject).await?;
-        Ok(Prepared { plan: plan(&scope, subject, &facts), scope, subject, keys, made_in })
+        let holds = core.holds().await?;
+        let facts = core.erasure_facts(&scope, subject, &holds).await?;
+        let plan = plan(&scope, subject, &facts, also);
+        for id in also {
+            let taken = plan.derived.iter().find(|one| one.taken && one.id == *id);
+            let Some(taken) = taken else {
+                return Err(Error::invalid("not_derived", format!("{id} was not made of what is erased"))
+                    .hint("--plan lists what was, with its id"));
+            };
+            // Whose it is has not asked.
+            if taken.owner != self.authority.subject {
+                self.operator()?;
+            }
+        }
+        let held = held(&holds, &scope, subject, made_in).or_else(|| held_also(&holds, &plan, &facts)).cloned();
+        Ok(Prepared { scope, subject, plan, keys, held, facts })
     }
 
     /// Counts what is found. The first are entries.
-    async fn count(&self, prepared: &Prepared) -> Result<Vec<Counted>> {
+    pub(super) async fn count(&self, prepared: &Prepared) -> Result<Vec<Counted>> {
         let all = |store: &str, count: usize| Counted {
             store: store.to_owned(),
             found: count as u64,
@@ -149,29 +201,45 @@ impl Client {
             bytes: None,
             why: None,
         };
+        let before = self.core.erased_before(None).await?;
+        let (there, _) = self.core.count_entries(&prepared.plan.runs, &before).await?;
         let mut entries = all("entries", 0);
-        for run in &prepared.plan.runs {
-            entries.found += run.count();
-        }
-        entries.deleted = entries.found;
+        (entries.found, entries.deleted) = (there, there);
         entries.why = Some("headers, links and commitments stay, so that what follows still verifies".to_owned());
         let blocks = self.count_blocks(&prepared.scope, prepared.subject, &prepared.plan).await?;
-        let mut counted = vec![entries, blocks];
+        let mut counted = vec![entries];
+        counted.extend(blocks);
         counted.push(all("sessions", prepared.plan.sessions.len()));
         counted.push(all("artifacts", prepared.plan.artifacts.len()));
         counted.push(all("keys", prepared.keys.len()));
+        if prepared.scope == Scope::User {
+            counted.extend(in_others(&prepared.facts));
+            counted.extend(self.core.decisions_about(prepared.subject).await?);
+        }
         Ok(counted)
     }
 
     async fn started(&self, prepared: Prepared, reason: &str) -> Result<ErasureStarted> {
         let core = &self.core;
         let found = self.count(&prepared).await?;
-        let Prepared { scope, subject, plan, keys, .. } = prepared;
+        let Prepared { scope, subject, plan, keys, facts, .. } = prepared;
         let mut sessions = plan.sessions.clone();
         if let Scope::Entries { session, .. } = scope {
             sessions.push(session);
         }
         let traces = core.traces(&sessions).await?;
+        let mut artifact_hashes = Vec::new();
+        // Who comes back has other keys, and what goes with a person goes with all their sessions.
+        let hashed = |one: &&ArtifactFacts| {
+            plan.artifacts.contains(&one.artifact) && (scope != Scope::User || one.owner != subject)
+        };
+        for one in facts.artifacts.iter().filter(hashed) {
+            artifact_hashes.push(FamilyId(core.artifact_hash(one.owner, &one.name, &one.sha256)?));
+        }
+        artifact_hashes.sort_unstable();
+        artifact_hashes.dedup();
+        let runs = if scope.destroys_keys() { plan.foreign } else { plan.runs };
+        let kept = Some(core.rows_to_keep(&runs, &plan.close).await?);
         let goes = matches!(scope, Scope::User | Scope::Session { .. });
         Ok(ErasureStarted {
             erasure: FamilyId(core.random_id()?),
@@ -181,7 +249,10 @@ impl Client {
             begun: core.now(),
             epoch: core.0.keys.epoch()?,
             // Those of a person are found by their keys, in an older copy of the store too.
-            runs: if scope.destroys_keys() { Vec::new() } else { plan.runs },
+            runs,
+            artifact_hashes,
+            kept,
+            layouts_outside: 0,
             close: plan.close,
             sessions: plan.sessions,
             artifacts: plan.artifacts,
@@ -198,7 +269,79 @@ impl Client {
     }
 }
 
+/// What of a person is in journals of others, and of others in theirs.
+fn in_others(facts: &Facts) -> Vec<Counted> {
+    let mut counted = Vec::new();
+    let mut add = |store: &str, found: u64, retained: u64, why: &str| {
+        if found > 0 {
+            let (store, why) = (store.to_owned(), Some(why.to_owned()));
+            counted.push(Counted { store, found, deleted: found - retained, retained, bytes: None, why });
+        }
+    };
+    let count = |said_again: bool, held: bool| {
+        let is_it = |one: &&Elsewhere| one.said_again == said_again && (!held || one.held);
+        facts.elsewhere.iter().filter(is_it).count() as u64
+    };
+    let why = "words and grants of this person in what others own; a legal hold keeps what stays";
+    add("words_elsewhere", count(false, false), count(false, true), why);
+    let why = "what others own that names this person is said again under a pseudonym; a legal hold keeps what stays";
+    add("names_elsewhere", count(true, false), count(true, true), why);
+    let why = "others wrote it in what is this person's own: it is under the same keys";
+    add("words_of_others", facts.by_others, 0, why);
+    counted
+}
+
 impl Core {
+    /// The tenant's own records of decisions about a person: they stay.
+    async fn decisions_about(&self, subject: Pseudonym) -> Result<Option<Counted>> {
+        let about = |owner: Pseudonym| owner == subject;
+        let mut found = 0;
+        for (_, said) in self.said_of_tenant::<ConsentSet>(EntryKind::CONSENT_SET).await? {
+            found += u64::from(about(said.on.subject()));
+        }
+        for (_, said) in self.said_of_tenant::<HoldSet>(EntryKind::HOLD_SET).await? {
+            found += u64::from(about(said.on.subject()));
+        }
+        for (_, said) in self.said_of_tenant::<HoldLifted>(EntryKind::HOLD_LIFTED).await? {
+            found += u64::from(about(said.on.subject()));
+        }
+        let why =
+            "consents and holds are the tenant's own records: they have a pseudonym, and the words given with them";
+        Ok((found > 0).then(|| Counted {
+            store: "decisions".to_owned(),
+            found,
+            deleted: 0,
+            retained: found,
+            bytes: None,
+            why: Some(why.to_owned()),
+        }))
+    }
+
+    /// The layouts of open merges of these branches that are not in the store: what they hold is in the hands of whoever
+    /// decides.
+    async fn layouts_outside(&self, close: &[JournalId], store: &Path) -> Result<Vec<Unreached>> {
+        let mut found = Vec::new();
+        for journal in close {
+            let Some(state) = self.0.ledger.journal(*journal).await?.filter(|state| state.kind == JournalKind::Branch)
+            else {
+                continue;
+            };
+            let mut paths = BTreeSet::new();
+            for entry in self.entries_of(&state, vec![EntryKind::MERGE_STARTED]).await? {
+                if entry.payload.is_some() {
+                    let started: MergeStarted = entry.json()?;
+                    paths.extend(started.layout.map(PathBuf::from));
+                }
+            }
+            for path in paths {
+                if !path.starts_with(store) && files::exists(&path)? {
+                    found.push(layout_outside(Some(path.display().to_string())));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// What an erasure does not reach.
     pub(super) async fn unreached(&self, scope: &Scope, subject: Pseudonym) -> Result<Vec<Unreached>> {
         let all = scope.destroys_keys();
@@ -210,7 +353,8 @@ impl Core {
             until: until.to_owned(),
         };
         let in_backup = if all {
-            "payloads and trees in it open for nobody; chunks of files are under the tenant's key, which lives"
+            "payloads, trees and what was stored separately of files in it open for nobody; other chunks of files are under the \
+             tenant's key, which lives"
         } else {
             "what was erased is in it as it was, under keys that live"
         };
@@ -233,15 +377,27 @@ impl Core {
                 unreached.push(entry("dataset", Some(dataset.dataset.to_string()), why, "whoever has it deletes it"));
             }
         }
+        let (handed, keys) = self.handed_out(scope, subject).await?;
+        for one in handed {
+            let (what, why) = match one.what {
+                Handed::Revealed => ("revealed", "what an entry says was shown to others in a receipt"),
+                _ => ("subject_export", "all data of the person was written into a directory, unsealed"),
+            };
+            unreached.push(entry(what, Some(one.handover.to_string()), why, "whoever has it deletes it"));
+        }
         let any = "a backup, clone or snapshot of the disk that samite was not told of";
         unreached.push(entry("other_copy", None, any, "it is deleted; one of the store is erased when it is opened"));
         if all {
             let why = "an exported master key that was made before opens a backup that was made before";
+            let until = "it is destroyed: export the key again, and delete the older one";
+            for one in keys {
+                unreached.push(entry("key_export", Some(one.to_string()), why, until));
+            }
             unreached.push(entry(
                 "key_export",
                 None,
-                why,
-                "it is destroyed: export the key again, and delete the older one",
+                "one of which there is no record: the master's file itself copied",
+                until,
             ));
         }
         let why = "files in the workspaces' own directories, and what agents keep of their own, are not samite's";
@@ -249,5 +405,15 @@ impl Core {
         let why = "a disk or file system may keep what was overwritten or removed";
         unreached.push(entry("disk", None, why, "it writes over it; encrypt the disk"));
         Ok(unreached)
+    }
+}
+
+/// What is said of a merge's layout that is not in the store. Its path is a word of the person: no proof has it.
+pub(super) fn layout_outside(which: Option<String>) -> Unreached {
+    Unreached {
+        what: "layout".to_owned(),
+        which,
+        why: "files of an open merge were laid out there, outside of the store, where somebody decides".to_owned(),
+        until: "whoever decides deletes the directory".to_owned(),
     }
 }

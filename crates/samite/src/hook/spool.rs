@@ -218,7 +218,7 @@ impl Spool {
                     Ok(true) => count += 1,
                     Ok(false) => kept.extend([line, "\n"]),
                     // It names no session, or one that cannot be or was erased: it never will be recorded.
-                    Err(error) if matches!(error.code(), "bad_hook_input" | "session_erased") => {}
+                    Err(error) if matches!(error.code(), "bad_hook_input" | "session_erased" | "step_erased") => {}
                     Err(error) => {
                         kept.extend(lines.flat_map(|line| [line, "\n"]));
                         lock.set_contents(&padded(kept.as_bytes()))?;

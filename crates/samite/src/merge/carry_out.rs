@@ -149,6 +149,7 @@ impl Writer {
         ours: BlockId,
         merged: &MergedTree,
     ) -> Result<(Position, BlockId)> {
+        self.core().refresh_redactor().await?;
         let store = self.core().blocks();
         let owner = self.client.subject.pseudonym;
         let mut round = 1;
@@ -156,6 +157,7 @@ impl Writer {
             let once = async {
                 let stored = store_tree(&store, owner, ours, &merged.listing, &merged.contents)?;
                 started.target = Some(stored.root);
+                (started.found, _) = crate::redaction::found_files(&stored.found);
                 let draft = self.core().draft(EntryKind::MERGE_STARTED, &started, views::merge_started(&started))?;
                 let mut commit = Commit::default();
                 stored.parts.add_to(&mut commit);

@@ -136,6 +136,7 @@ impl Writer {
         let (ours, root, sides) = self.work_out(branches, request).await?;
         let decided = decide(&sides, request, &Decisions::default(), None)?;
         let started = |decided: &Decided, layout: Option<String>| MergeStarted {
+            found: Vec::new(),
             from: branches.from,
             theirs: branches.theirs.position,
             theirs_root: branches.theirs.tree.root,
@@ -241,6 +242,7 @@ impl Writer {
         }
         let decided = decide(&sides, request, &manifest, Some(&layout))?;
         let started = MergeStarted {
+            found: Vec::new(),
             ours,
             bases: sides.base_roots.clone(),
             layout: Some(layout.to_string_lossy().into_owned()),

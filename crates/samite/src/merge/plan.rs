@@ -101,6 +101,7 @@ impl Client {
         }
         let mut options = self.core.scan_options(branches.workspace.id, &branches.workspace.directory)?;
         options.observer = request.observer.clone();
+        self.core.refresh_redactor().await?;
         let store = self.core.blocks();
         let owner = self.subject.pseudonym;
         let scanned = scan(&store, &branches.workspace.directory, owner, &options)?;

@@ -29,7 +29,7 @@ pub struct ErasureStarted {
     pub keys: Vec<KeyId>,
     /// The epoch of the keystore's secret before it.
     pub epoch: u64,
-    /// The entries that become tombstones; where keys are destroyed, those under them do.
+    /// The entries that become tombstones; where keys are destroyed, those under them do, and these are in journals of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Run>,
     /// The journals that are closed.
@@ -44,20 +44,35 @@ pub struct ErasureStarted {
     /// Hashes, under the tenant's key, of what callers knew the sessions by: none is made by that again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub session_keys: Vec<FamilyId>,
+    /// Hashes of the names and bytes of the artifacts that go, under their owners' keys: none is published by that again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifact_hashes: Vec<FamilyId>,
+    /// The rows of erased entries that stay, so that a repetition of one is told; none in what older versions recorded, which
+    /// kept none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Vec<KeptRows>>,
     /// The workspaces whose stat caches go.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<FamilyId>,
     /// The signs of life that go.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lives: Vec<String>,
+    /// How many layouts of open merges lie outside of the store, where they are not reached.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub layouts_outside: u64,
     /// What was found.
     pub found: Vec<Counted>,
-    /// What others have that was made of it.
+    /// What was made of it, and what was decided about that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<Derived>,
     /// Whether it is done again, in a copy of the store that is older than it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ErasureStarted {
@@ -86,6 +101,31 @@ impl NamedActor {
         Self { user: actor.user, agent: actor.agent, workload: actor.workload }
     }
 }
+
+/// `erasure_extended`: entries in journals of others that came while an erasure was planned. They go with it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureExtended {
+    /// The erasure.
+    pub erasure: FamilyId,
+    /// The entries.
+    pub runs: Vec<Run>,
+    /// Their rows that stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptRows>,
+}
+
+/// Rows of erased entries of a journal that stay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptRows {
+    /// The journal.
+    pub journal: JournalId,
+    /// The rows.
+    pub rows: Vec<KeptRow>,
+}
+
+/// A row of an erased entry that stays: the entry's seq, the row's kind, its hash, and its value in base64.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptRow(pub u64, pub u16, pub FamilyId, pub String);
 
 /// How much of something was found, deleted and retained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,12 +191,25 @@ pub struct Erased {
     pub stores: Vec<Counted>,
     /// What was not reached, and until when.
     pub unreached: Vec<Unreached>,
-    /// What others have that was made of it, for somebody to decide about.
+    /// What was made of it, and what was decided about that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<Derived>,
+    /// Where that is more than a proof has room for: how much it is, and what stands for it. `erasure_started` has the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derived_root: Option<DerivedRoot>,
     /// Whether it was done again, in a copy of the store that is older than it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
+}
+
+/// What stands for a long list of what was made of what was erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DerivedRoot {
+    /// How many things there are.
+    pub count: u64,
+    /// The Merkle root (RFC 6962) over them, in the order of the list, as 64 hexadecimal digits; a leaf's bytes are the 16 of a
+    /// thing's id, the 16 of its owner's pseudonym, and a byte that is 1 where it goes too.
+    pub root: String,
 }
 
 /// `hold_set`.

@@ -1,5 +1,6 @@
 //! What the entries of merges hold.
 
+use super::FileFound;
 use samite_model::tree::{ConflictKind, Kept};
 use samite_model::{BlockId, BranchId, Position};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct MergeStarted {
     /// How each conflict was decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<MergeDecision>,
+    /// Where redaction found something in what both sides together made of files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<FileFound>,
 }
 
 impl MergeStarted {

@@ -1,6 +1,6 @@
 //! What was found in an entry, and what is looked for.
 
-use samite_model::Error;
+use samite_model::{BlockId, Error};
 use samite_redact::{Class, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,32 @@ pub struct Marks {
     pub submitted: Option<Submitted>,
     /// What was found, by kind.
     pub found: Vec<FoundMany>,
+}
+
+/// A chunk of a file in which something was found when a checkpoint or merge stored it anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFound {
+    /// The file's path.
+    pub path: String,
+    /// The chunk.
+    pub block: BlockId,
+    /// Whether it is under the owner's keys, and not the tenant's.
+    pub separate: bool,
+    /// What was found.
+    pub found: Vec<KindFound>,
+}
+
+/// How often a kind of thing was found in a chunk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindFound {
+    /// What it is.
+    pub class: Class,
+    /// Of which kind.
+    pub kind: String,
+    /// How often.
+    pub count: u64,
+    /// The beginnings of the keyed hashes of the first 16 that differ, as placeholders show them.
+    pub fingerprints: Vec<String>,
 }
 
 /// `redaction_set`, in the tenant's control journal: what holds from here on.

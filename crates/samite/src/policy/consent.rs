@@ -128,7 +128,19 @@ impl Client {
         Ok(consents)
     }
 
-    /// All that was ever said about a person or a session, oldest first.
+    /// Whether a person's data, or a session, may be used as things stand, and nothing else is looked at.
+    ///
+    /// # Errors
+    /// As [`Client::consents`].
+    pub async fn may_train(&self, on: ConsentOn) -> Result<bool> {
+        let consents = self.operator()?.core.consents().await?;
+        Ok(match on {
+            ConsentOn::User { subject } => consents.said.get(&subject.0).copied().unwrap_or(false),
+            ConsentOn::Session { session, subject } => consents.given(subject, session),
+        })
+    }
+
+    /// All that was ever said about a person, or about a session and the person whose it is, oldest first.
     ///
     /// # Errors
     /// As [`Client::consents`].
@@ -137,7 +149,8 @@ impl Client {
         let erased = erased_at(&this.core.decided_registers().await?.1);
         let mut history = Vec::new();
         for (position, set) in this.core.said_of_tenant::<ConsentSet>(EntryKind::CONSENT_SET).await? {
-            if set.on.hash() == on.hash() {
+            let of_person = ConsentOn::User { subject: on.subject() };
+            if set.on.hash() == on.hash() || set.on.hash() == of_person.hash() {
                 let entry = this.core.entry_at(position).await?;
                 let void = erased.get(&on.subject().0).is_some_and(|erased| position.seq <= *erased);
                 history.push(Consent::new(&entry, void)?);

@@ -89,9 +89,11 @@ struct Provenance {
 
 /// What is being written.
 struct Writing {
-    file: AppendFile,
+    /// None while it is only worked out what would be written.
+    file: Option<AppendFile>,
     dataset: FamilyId,
     digest: Context,
+    bytes: u64,
     root: Root,
     runs: Vec<Run>,
     sources: BTreeSet<Source>,
@@ -102,14 +104,14 @@ struct Writing {
 impl Embedded {
     /// Writes what may be used for training into a directory: `data.jsonl`, a line for each entry, and `dataset.json`. A branch
     /// is in it when each session that it came from may be used: its own, those of branches that it was forked from or
-    /// merged, and the one that it works for; an artifact's entry also those of the artifacts that it was made of. What left is
-    /// recorded before the file has its name. When this returns, both are durable.
+    /// merged, and the one that it works for; an artifact's entry also those of the artifacts that it was made of. What leaves is
+    /// worked out and recorded before the first byte of it is written. When this returns, both are durable.
     ///
     /// # Errors
     /// `denied`: `other_region` for another region without a transfer that was decided, which is recorded; `no_consent` when
-    /// nothing may be used. `invalid` for a basis that is empty; `conflict`: `not_empty` when the directory holds something other than what an
-    /// export left behind that was cut off,
-    /// `policies_contended` when something was decided meanwhile.
+    /// nothing may be used. `invalid` for a basis that is empty; `conflict`: `not_empty` when the directory holds something other
+    /// than what an export left behind that was cut off, `policies_contended` when something was decided meanwhile,
+    /// `export_changed` when something was erased while it was written.
     pub async fn export_for_training(&self, client: &Client, options: &TrainingOptions) -> Result<TrainingExport> {
         limits::check_name("a basis", &options.basis)?;
         let client = &client.operator()?;
@@ -124,31 +126,32 @@ impl Embedded {
         }
         outside(self.directory(), &options.to)?;
         let provenance = core.provenance().await?;
+        let mut states = core.branches_of_tenant().await?;
+        if let Some(sessions) = &options.sessions {
+            states.retain(|state| sessions.contains(&state.family));
+        }
         let directory = WholeDirectory::begin(&options.to, "data.jsonl", &[ABOUT])?;
-        let mut writing = Writing {
-            file: AppendFile::open(&directory.part())?,
-            dataset: FamilyId(core.random_id()?),
-            digest: Context::new(&SHA256),
-            root: Root::default(),
-            runs: Vec::new(),
-            sources: BTreeSet::new(),
-            branches: 0,
-            left_out: Vec::new(),
-        };
-        let written = writing.write_all(core, &provenance, options).await;
-        let recorded = match written {
-            Ok(()) => writing.record(client, options, version).await,
+        // Nothing of it is readable anywhere before it is recorded that it left: so it is worked out first, and written then.
+        let mut planned = Writing::new(FamilyId(core.random_id()?), None);
+        let recorded = match planned.write_all(core, &provenance, &states, &options.observer).await {
+            Ok(()) => planned.record(client, options, version).await,
             Err(error) => Err(error),
         };
         let dataset = match recorded {
             Ok(dataset) => dataset,
             Err(error) => {
-                // Nothing has left: what is not recorded is not there.
                 directory.give_up()?;
                 return Err(error);
             }
         };
         kill_point("export.recorded");
+        let mut writing = Writing::new(dataset.dataset, Some(AppendFile::open(&directory.part())?));
+        let written = writing.write_all(core, &provenance, &states, &options.observer).await;
+        if let Err(error) = written.and_then(|()| writing.check(&dataset)) {
+            directory.give_up()?;
+            return Err(error);
+        }
+        kill_point("export.written");
         describe(&options.to, &dataset)?;
         directory.end()?;
         Ok(TrainingExport { dataset, branches: writing.branches, left_out: writing.left_out })
@@ -156,23 +159,52 @@ impl Embedded {
 }
 
 impl Writing {
-    async fn write_all(&mut self, core: &Core, provenance: &Provenance, options: &TrainingOptions) -> Result<()> {
-        let mut states = core.branches_of_tenant().await?;
-        if let Some(sessions) = &options.sessions {
-            states.retain(|state| sessions.contains(&state.family));
+    fn new(dataset: FamilyId, file: Option<AppendFile>) -> Self {
+        Self {
+            file,
+            dataset,
+            digest: Context::new(&SHA256),
+            bytes: 0,
+            root: Root::default(),
+            runs: Vec::new(),
+            sources: BTreeSet::new(),
+            branches: 0,
+            left_out: Vec::new(),
         }
-        for state in &states {
+    }
+
+    /// Whether what was written is what was recorded.
+    fn check(&self, dataset: &DatasetExported) -> Result<()> {
+        if self.sha256() == dataset.sha256 {
+            return Ok(());
+        }
+        Err(Error::conflict("export_changed", "something of the data set was erased while it was written")
+            .hint("nothing of it was left in the directory; export again"))
+    }
+
+    fn sha256(&self) -> String {
+        HEXLOWER.encode(self.digest.clone().finish().as_ref())
+    }
+
+    async fn write_all(
+        &mut self,
+        core: &Core,
+        provenance: &Provenance,
+        states: &[JournalState],
+        observer: &Observer,
+    ) -> Result<()> {
+        for state in states {
             if let Some(left) = provenance.refused(Node::Journal(state.id), state) {
                 self.left_out.push(left);
                 continue;
             }
-            self.branch(core, provenance, state, &options.observer).await?;
+            self.branch(core, provenance, state, observer).await?;
         }
         if self.root.leaves() == 0 {
             return Err(Error::denied("no_consent", "nothing of that may be used for training")
                 .hint("`samite consent list` shows what was said; nothing said is no"));
         }
-        self.file.sync()
+        self.file.as_ref().map_or(Ok(()), AppendFile::sync)
     }
 
     async fn branch(
@@ -200,7 +232,8 @@ impl Writing {
                 }
                 self.line(state, &entry)?;
             }
-            observer.tell("writing entries", self.root.leaves(), None);
+            let doing = if self.file.is_some() { "writing entries" } else { "reading entries" };
+            observer.tell(doing, self.root.leaves(), None);
         }
         if self.root.leaves() > before {
             self.branches = self.branches.saturating_add(1);
@@ -222,7 +255,10 @@ impl Writing {
         line.extend(content(entry)?);
         let bytes = format!("{}\n", Value::Object(line));
         self.digest.update(bytes.as_bytes());
-        self.file.append(bytes.as_bytes())?;
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        if let Some(file) = &mut self.file {
+            file.append(bytes.as_bytes())?;
+        }
         self.root.push(&entry.header.commitment);
         let seq = entry.position.seq;
         match self.runs.last_mut() {
@@ -233,15 +269,15 @@ impl Writing {
     }
 
     async fn record(&mut self, client: &Client, options: &TrainingOptions, version: u64) -> Result<DatasetExported> {
-        kill_point("export.written");
+        kill_point("export.gathered");
         let dataset = DatasetExported {
             dataset: self.dataset,
             region: options.region.clone(),
             basis: options.basis.clone(),
             root: HEXLOWER.encode(&self.root.finish()),
             entries: self.root.leaves(),
-            bytes: self.file.length(),
-            sha256: HEXLOWER.encode(self.digest.clone().finish().as_ref()),
+            bytes: self.bytes,
+            sha256: self.sha256(),
             runs: std::mem::take(&mut self.runs),
             sources: self.sources.iter().copied().map(Into::into).collect(),
             left_out: self.left_out.len() as u64,

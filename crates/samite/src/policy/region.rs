@@ -112,7 +112,9 @@ impl Client {
     /// durable.
     ///
     /// # Errors
-    /// `denied` (`scope_missing`) for who may not operate the tenant; `invalid` for a basis that is empty or too long.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `invalid` for a basis that is empty or too long; `not_found`
+    /// (`no_transfer`) when there is none to take back; `conflict` (`processors_elsewhere`) while a processor that is registered is
+    /// in that region by it alone.
     pub async fn decide_transfer(&self, decided: &TransferDecided) -> Result<()> {
         let this = &self.operator()?;
         limits::check_name("a basis", &decided.basis)?;
@@ -123,6 +125,14 @@ impl Client {
                 let message = format!("no transfer to region {} was decided", decided.to);
                 return Err(Error::not_found("no_transfer", message).hint("`samite region show` shows those that were"));
             }
+            if decided.withdrawn
+                && let Some(pinned) = this.core.pinned_in(&registers).await?
+                && pinned.region != decided.to
+                && let Some(one) = this.processors().await?.iter().find(|one| one.region == decided.to)
+            {
+                return Err(processor_elsewhere(one)
+                    .hint("remove it with `samite processor remove` first: what is decided for a region, its processors rest on"));
+            }
             let projection = views::transfer_decided(&this.core.tenant_hasher(), decided)?;
             let draft = this.core.draft(EntryKind::TRANSFER_DECIDED, decided, projection)?;
             if this.decide_as_tenant(draft, version).await? {
@@ -131,6 +141,10 @@ impl Client {
         }
         Err(contended())
     }
+}
+
+fn processor_elsewhere(one: &super::Processor) -> Error {
+    Error::conflict("processors_elsewhere", format!("processor {:?} is in region {}", one.name, one.region))
 }
 
 impl Embedded {
@@ -170,11 +184,9 @@ impl Embedded {
             let decided = |to: &Region| transfers.iter().any(|one| one.to == *to);
             let outside = client.processors().await?;
             if let Some(one) = outside.iter().find(|one| one.region != *region && !decided(&one.region)) {
-                return Err(Error::conflict(
-                    "processors_elsewhere",
-                    format!("processor {:?} is in region {}", one.name, one.region),
-                )
-                .hint("remove it with `samite processor remove`, or decide a transfer with `samite region transfer`"));
+                return Err(processor_elsewhere(one).hint(
+                    "remove it with `samite processor remove`, or decide a transfer with `samite region transfer`",
+                ));
             }
             let set = RegionSet { region: region.clone(), previous };
             let projection = views::region_set(&core.tenant_hasher(), &set)?;

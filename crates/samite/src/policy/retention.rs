@@ -10,8 +10,9 @@ use crate::payload::RetentionSet;
 use crate::views::register;
 use samite_ledger::{JournalFilter, Read};
 use samite_model::artifact::Kept;
+use samite_model::erasure::Hold;
 use samite_model::policy::retention::{Retained, is_due};
-use samite_model::{ArtifactId, EntryKind, FamilyId, Header, Observer, Result, SessionId};
+use samite_model::{ArtifactId, EntryKind, FamilyId, Header, Observer, Pseudonym, Result, SessionId};
 use std::collections::BTreeMap;
 
 /// Something whose time is over.
@@ -19,6 +20,8 @@ use std::collections::BTreeMap;
 pub struct Due {
     /// What it is.
     pub kind: Retained,
+    /// Whose it is.
+    pub owner: Pseudonym,
     /// The session, or the one in which the artifact was made.
     pub session: SessionId,
     /// The artifact.
@@ -74,19 +77,35 @@ impl Client {
         Err(contended())
     }
 
-    /// What is due by a time (ns since 1970; none is now), of what this principal may see: sessions of which no branch was
-    /// written to for so long, and artifacts that were published so long ago and for which, and for whose type, nothing was
-    /// decided.
+    /// What is due by a time (ns since 1970; none is now), of all persons of the tenant: sessions of which no branch was written
+    /// to for so long, and artifacts that were published so long ago and for which, and for whose type, nothing was decided.
     ///
     /// # Errors
-    /// `corrupt` when something cannot be read.
+    /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when something cannot be read.
     pub async fn retention_due(&self, by: Option<i64>) -> Result<Vec<Due>> {
         let by = by.unwrap_or_else(|| self.core.now());
         let operator = self.operator()?.core;
         let retentions = operator.retentions().await?;
         let holds = operator.holds().await?;
-        let held = |session| keeps(&holds, self.subject.pseudonym, session);
         let mut due = Vec::new();
+        for person in self.for_each_person().await? {
+            person.due_of(by, &retentions, &holds, &mut due).await?;
+        }
+        // Artifacts first: those of a session that is due as well have proofs of their own.
+        due.sort_by_key(|one| one.kind != Retained::Artifact);
+        Ok(due)
+    }
+
+    /// What is due of the person that this client acts for.
+    async fn due_of(
+        &self,
+        by: i64,
+        retentions: &BTreeMap<Retained, u32>,
+        holds: &[Hold],
+        due: &mut Vec<Due>,
+    ) -> Result<()> {
+        let owner = self.subject.pseudonym;
+        let held = |session| keeps(holds, owner, session);
         if let Some(days) = retentions.get(&Retained::Artifact) {
             let all = ArtifactFilter { all_versions: true, ..ArtifactFilter::default() };
             for artifact in self.artifacts(&all).await? {
@@ -94,7 +113,7 @@ impl Client {
                 if !artifact.collected && artifact.kept == Kept::NoPolicy && is_due(record.published, *days, by) {
                     let (since, artifact) = (record.published, Some(record.artifact));
                     let held = held(session);
-                    due.push(Due { kind: Retained::Artifact, session, artifact, since, held, erasure: None });
+                    due.push(Due { kind: Retained::Artifact, owner, session, artifact, since, held, erasure: None });
                 }
             }
         }
@@ -105,11 +124,19 @@ impl Client {
                 let since = self.last_touched(session.id, session.created_at).await?;
                 if is_due(since, *days, by) {
                     let (session, held) = (session.id, held(session.id));
-                    due.push(Due { kind: Retained::Session, session, artifact: None, since, held, erasure: None });
+                    due.push(Due {
+                        kind: Retained::Session,
+                        owner,
+                        session,
+                        artifact: None,
+                        since,
+                        held,
+                        erasure: None,
+                    });
                 }
             }
         }
-        Ok(due)
+        Ok(())
     }
 
     /// When something was last written to a session.
@@ -127,14 +154,17 @@ impl Client {
 }
 
 impl Embedded {
-    /// Erases what is due now, each with a proof of its own, and answers with all of it; what is under a legal hold stays. One
-    /// that is cut off is finished as any erasure is, and the rest is due the next time.
+    /// Erases what is due now, of all persons of the tenant, each with a proof of its own, and answers with all of it; what is
+    /// under a legal hold stays. One that is cut off is finished as any erasure is, and the rest is due the next time.
     ///
     /// # Errors
-    /// As [`Embedded::erase`].
+    /// `denied` (`scope_missing`) for who may not both erase and operate the tenant; as [`Embedded::erase`].
     pub async fn apply_retention(&self, client: &Client, observer: &Observer) -> Result<Vec<Due>> {
+        let client = client.to_retain()?;
         let mut due = client.retention_due(None).await?;
+        let persons = client.for_each_person().await?;
         for one in &mut due {
+            let Some(person) = persons.iter().find(|person| person.subject.pseudonym == one.owner) else { continue };
             let what = match one.artifact {
                 Some(artifact) => EraseWhat::Artifact(artifact),
                 None => EraseWhat::Session(one.session),
@@ -143,7 +173,10 @@ impl Embedded {
                 continue;
             }
             let reason = format!("retention of kind {}", one.kind.name());
-            match self.erase(client, &EraseOptions { what, reason, observer: observer.clone() }).await {
+            match self
+                .erase_for(person, &EraseOptions { what, reason, also: Vec::new(), observer: observer.clone() })
+                .await
+            {
                 Ok(record) => one.erasure = Some(record.started.erasure),
                 // It was set since.
                 Err(error) if error.code() == "legal_hold" => one.held = true,

@@ -203,6 +203,7 @@ impl Client {
         if let Some(directory) = directory {
             report.state_files = fingerprint::state_files(directory);
             if let Some(last) = &report.last {
+                self.core.refresh_redactor().await?;
                 let store = self.core.blocks();
                 let owner = self.subject.pseudonym;
                 let options = self.core.scan_options(report.workspace.id, directory)?;

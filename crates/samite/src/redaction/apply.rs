@@ -2,7 +2,7 @@
 
 use crate::core::{Core, Draft, from_json, to_json};
 use crate::log::Entry;
-use crate::payload::{Event, FoundMany, Marks, StepStarted, Submitted, is_event};
+use crate::payload::{Event, FileFound, FoundMany, KindFound, Marks, StepStarted, Submitted, is_event};
 use crate::views::{StepRow, row};
 use samite_model::{EntryKind, JournalId, Pseudonym, Result};
 use samite_redact::{Class, Finding, Mode, Redactor};
@@ -155,6 +155,92 @@ fn counted(before: Vec<FoundMany>, findings: &[Finding]) -> Vec<FoundMany> {
         .take(256)
         .map(|((class, kind, redacted), count)| FoundMany { class, kind, count, redacted })
         .collect()
+}
+
+/// Whether something was found in what is about to be sealed, or in the files that it speaks of: a row says so.
+pub(crate) fn is_marked(kind: EntryKind, payload: &[u8]) -> Result<bool> {
+    if is_event(kind) {
+        return Ok(Event::decode(payload)?.marks.is_some_and(|marks| !marks.found.is_empty()));
+    }
+    Ok(has_marks(kind, payload) || !files_of(kind, payload).is_empty())
+}
+
+/// The same for an entry as it is stored.
+pub(crate) fn is_marked_entry(entry: &Entry) -> Result<bool> {
+    match &entry.payload {
+        Some(payload) => is_marked(entry.header.kind, payload),
+        None => Ok(false),
+    }
+}
+
+fn has_marks(kind: EntryKind, payload: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Marked {
+        redaction: Option<Marks>,
+    }
+    !fields(kind).is_empty()
+        && memchr::memmem::find(payload, b"\"redaction\":").is_some()
+        && serde_json::from_slice::<Marked>(payload)
+            .is_ok_and(|marked| marked.redaction.is_some_and(|marks| !marks.found.is_empty()))
+}
+
+/// What was found in files, where an entry speaks of that.
+fn files_of(kind: EntryKind, payload: &[u8]) -> Vec<FileFound> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Found {
+        found: Vec<FileFound>,
+    }
+    #[derive(Deserialize)]
+    struct Reported {
+        report: Found,
+    }
+    if memchr::memmem::find(payload, b"\"found\":[{").is_none() {
+        return Vec::new();
+    }
+    match kind {
+        EntryKind::TREE => serde_json::from_slice::<Reported>(payload).map(|tree| tree.report.found),
+        EntryKind::MERGE_STARTED => serde_json::from_slice::<Found>(payload).map(|merge| merge.found),
+        _ => return Vec::new(),
+    }
+    .unwrap_or_default()
+}
+
+/// What was found in files, where an entry speaks of that.
+pub(super) fn found_files_in(entry: &Entry) -> Vec<FileFound> {
+    entry.payload.as_deref().map(|payload| files_of(entry.header.kind, payload)).unwrap_or_default()
+}
+
+/// In how many files an entry says that something was found.
+pub(crate) fn files_with_findings(entry: &Entry) -> u64 {
+    let mut paths: Vec<String> = found_files_in(entry).into_iter().map(|found| found.path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.len() as u64
+}
+
+/// The most chunks of files that an entry names.
+const NAMED: usize = 1000;
+
+/// What a snapshot found, as an entry says it, and in how many chunks more something was found.
+pub(crate) fn found_files(found: &[samite_workspace::FoundChunk]) -> (Vec<FileFound>, usize) {
+    let class = |name: &str| Class::ALL.into_iter().find(|class| class.name() == name).unwrap_or(Class::Secret);
+    let named = found.iter().take(NAMED).map(|one| FileFound {
+        path: one.path.to_string(),
+        block: one.block,
+        separate: one.separate,
+        found: one
+            .found
+            .iter()
+            .map(|kind| KindFound {
+                class: class(kind.class),
+                kind: kind.kind.clone(),
+                count: kind.count,
+                fingerprints: kind.fingerprints.clone(),
+            })
+            .collect(),
+    });
+    (named.collect(), found.len().saturating_sub(NAMED))
 }
 
 /// What was found in an entry as it was written.

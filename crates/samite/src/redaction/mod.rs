@@ -4,6 +4,7 @@
 //! both ready, and looks after half a second whether they changed: what another process decided holds from then on.
 
 mod apply;
+mod files;
 mod repeat;
 
 use crate::client::Client;
@@ -12,12 +13,15 @@ use crate::payload::{RedactionSet, SecretRegistered};
 use crate::views::{self, register};
 use data_encoding::BASE64;
 use samite_ledger::{Guard, Register};
-use samite_model::{EntryKind, Error, Position, Result};
+use samite_model::{EntryKind, Error, Position, Pseudonym, Result};
 use samite_redact::{Policy, Redactor, Registered, check_registered};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use samite_redact::{Class, Mode, Pattern};
+pub use files::{FoundCounts, FoundOf, FoundStatus, HoldingFile};
+pub use samite_redact::{Class, Files, Mode, Pattern};
+
+pub(crate) use apply::{files_with_findings, found_files, is_marked, is_marked_entry};
 
 /// How long what was read of a policy holds without another look, in nanoseconds: half a second, so that what another
 /// process decided holds within a second everywhere, also where sealing comes some time after the look.
@@ -105,7 +109,7 @@ impl Core {
     }
 
     /// Looks again at the next use.
-    fn forget_redactor(&self) {
+    pub(crate) fn forget_redactor(&self) {
         *self.1.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
@@ -125,6 +129,24 @@ impl Core {
             return Ok(Policy::default());
         }
         Ok(entry.json::<RedactionSet>()?.policy)
+    }
+
+    fn secret_draft(&self, registered: &SecretRegistered) -> Result<crate::core::Draft> {
+        let views = views::secret_registered(self.secret_hash(&registered.name), registered);
+        self.draft(EntryKind::SECRET_REGISTERED, registered, views)
+    }
+
+    /// The registered secrets that stand in a person's name, as older versions put them there, to be said in the tenant's.
+    pub(crate) async fn secrets_of(&self, subject: Pseudonym) -> Result<Vec<crate::core::Draft>> {
+        let (_, registers) = self.tenant_registers().await?;
+        let mut drafts = Vec::new();
+        for found in registers.iter().filter(|one| one.kind == register::REGISTERED_SECRET) {
+            let entry = self.entry_at(Position { journal: self.tenant_control(), seq: found.seq }).await?;
+            if entry.header.owner == subject && entry.payload.is_some() {
+                drafts.push(self.secret_draft(&entry.json()?)?);
+            }
+        }
+        Ok(drafts)
     }
 
     /// The registered secrets; one whose owner was erased has no bytes any more.
@@ -169,6 +191,8 @@ impl Client {
             let before = self.core.policy_in(&registers).await?;
             let mut after = before.clone();
             change(&mut after);
+            // Some may lie in separate blocks from then on, whatever is decided later.
+            after.files_separated |= before.files_separated || after.files == Files::Separate;
             Redactor::new(&after, &[], Arc::new(|_: &[u8]| [0; 4]))?;
             if after == before {
                 return Ok(after);
@@ -194,18 +218,24 @@ impl Client {
     /// # Errors
     /// `invalid` (`bad_redaction_name`, `secret_too_short`, `secret_too_long`, `too_many_secrets`).
     pub async fn register_secret(&self, name: &str, secret: &[u8]) -> Result<()> {
-        let registered = Registered { name: name.to_owned(), secret: secret.to_vec() };
-        check_registered(&registered)?;
+        self.check_secret(name, secret).await?;
+        self.put_secret(SecretRegistered { name: name.to_owned(), secret: Some(BASE64.encode(secret)) }).await
+    }
+
+    /// Refuses what cannot be registered.
+    pub(crate) async fn check_secret(&self, name: &str, secret: &[u8]) -> Result<()> {
+        check_registered(&Registered { name: name.to_owned(), secret: secret.to_vec() })?;
         let (_, registers) = self.core.tenant_registers().await?;
         let many = registers.iter().filter(|one| one.kind == register::REGISTERED_SECRET).count();
         if many >= samite_redact::MOST {
             let message = format!("{many} secrets are registered; at most {} can be", samite_redact::MOST);
             return Err(Error::invalid("too_many_secrets", message).hint("`samite secrets forget NAME` takes one back"));
         }
-        self.put_secret(SecretRegistered { name: registered.name, secret: Some(BASE64.encode(secret)) }).await
+        Ok(())
     }
 
-    /// Forgets a registered secret: it is not looked for any more. When this returns, it is durable.
+    /// Forgets a registered secret: it is not looked for any more. When this returns, it is durable. What held it stays sealed
+    /// where it was: [`crate::embedded::Embedded::forget_secret`] destroys that too.
     ///
     /// # Errors
     /// `not_found` (`no_secret`) when none of this name is registered.
@@ -213,17 +243,19 @@ impl Client {
         let (_, registers) = self.core.tenant_registers().await?;
         let hash = self.core.secret_hash(name);
         if !registers.iter().any(|one| one.kind == register::REGISTERED_SECRET && one.hash == hash) {
-            let shown: String = name.chars().take(40).collect();
-            return Err(Error::not_found("no_secret", format!("no secret {shown:?} is registered"))
-                .hint("`samite secrets list` shows which are"));
+            return Err(crate::erasure::no_secret(name));
         }
         self.put_secret(SecretRegistered { name: name.to_owned(), secret: None }).await
     }
 
+    /// What is said of a secret, as an entry for the tenant's control journal, in the tenant's name.
+    pub(crate) fn secret_entry(&self, registered: &SecretRegistered) -> Result<samite_ledger::NewEntry> {
+        self.core.seal_as_tenant(self.by(), self.core.secret_draft(registered)?)
+    }
+
     async fn put_secret(&self, registered: SecretRegistered) -> Result<()> {
-        let views = views::secret_registered(self.core.secret_hash(&registered.name), &registered);
-        let draft = self.core.draft(EntryKind::SECRET_REGISTERED, &registered, views)?;
-        // In the tenant's name: it does not go with whoever registered it.
+        let draft = self.core.secret_draft(&registered)?;
+        // In the tenant's name: what keeps it out of the store does not go with whoever registered it.
         let appended = self.operator()?.core.append_as_tenant(self.by(), vec![draft], Vec::new()).await;
         self.core.forget_redactor();
         appended

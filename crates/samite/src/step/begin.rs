@@ -293,6 +293,7 @@ impl Writer {
         let Some(found) = self.latest_row(row::STEP, plan.keys.clone()).await? else { return Ok(Own::New) };
         let row = StepRow::decode(&found.value)?;
         self.check_fingerprint(plan, &row, found.position)?;
+        self.refuse_erased_step(&plan.new.key, found.position).await?;
         Ok(match row.state {
             State::Completed | State::Abandoned => Own::Ended(found),
             State::Failed => {
@@ -400,7 +401,16 @@ impl Writer {
     pub(crate) async fn outcome_of_key(&self, key: &str) -> Result<Option<Outcome>> {
         let keys = self.hashes("step-key", key.as_bytes())?;
         let Some(found) = self.latest_row(row::STEP, keys).await? else { return Ok(None) };
+        self.refuse_erased_step(key, found.position).await?;
         outcome_of(&self.core().entry_at(found.position).await?)
+    }
+
+    /// Refuses what would do again, or tell, what was erased.
+    async fn refuse_erased_step(&self, key: &str, at: Position) -> Result<()> {
+        match self.core().entry_at(at).await?.payload {
+            Some(_) => Ok(()),
+            None => Err(crate::erasure::step_erased(key, at)),
+        }
     }
 
     /// The key has a row: replay, run again, or look again.
@@ -408,6 +418,7 @@ impl Writer {
         let Some(found) = self.latest_row(row::STEP, plan.keys.clone()).await? else { return Ok(None) };
         let row = StepRow::decode(&found.value)?;
         self.check_fingerprint(plan, &row, found.position)?;
+        self.refuse_erased_step(&plan.new.key, found.position).await?;
         match row.state {
             State::FailedRetryable => self.start_again(plan, &found, row.attempt).await.map(Some),
             State::Failed if plan.again => self.start_again(plan, &found, row.attempt).await.map(Some),
@@ -509,7 +520,10 @@ impl Writer {
                     if recorded.iter().any(|known| known.position == row.position) {
                         continue;
                     }
-                    recorded.extend(outcome_about(&self.core().entry_at(row.position).await?, step.id)?);
+                    let entry = self.core().entry_at(row.position).await?;
+                    if entry.payload.is_some() {
+                        recorded.extend(outcome_about(&entry, step.id)?);
+                    }
                 }
             }
         }

@@ -5,6 +5,7 @@ use crate::hook::HookEvent;
 use crate::log::ReadOptions;
 use crate::writer::{NewEvent, Writer};
 use samite_host::files::RangeFile;
+use samite_model::policy::capture::Level;
 use samite_model::{EntryKind, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,10 @@ impl Writer {
     /// # Errors
     /// As [`Writer::append`].
     pub(crate) async fn keep_transcript(&self, event: &HookEvent) -> Result<()> {
+        // Nothing of it would be kept but that it was there, which the hook's own event says.
+        if self.capture().await?.level(EntryKind::EVENT) == Level::Metadata {
+            return Ok(());
+        }
         // Nothing that could block, such as a pipe, is opened.
         let Some(path) = event.transcript.as_ref().filter(|path| path.is_file()) else { return Ok(()) };
         let Ok(file) = RangeFile::open(path) else { return Ok(()) };

@@ -49,6 +49,8 @@ pub struct TurnTree {
     pub thinned: bool,
     /// Whether it is there: only then can anything be put back to it.
     pub there: bool,
+    /// In how many files redaction found something when it stored them.
+    pub found: u64,
 }
 
 /// An artifact that was published in a turn.
@@ -260,7 +262,8 @@ impl Client {
                 let at = if is_with_next { (seq + 1).min(head) } else { seq };
                 let (label, time, thinned) = (tree.label, entry.header.time, thinned.contains(&entry.position));
                 roots.push(tree.root);
-                trees.push(TurnTree { seq, at, label, cause, time, changes, thinned, there: true });
+                let found = crate::redaction::files_with_findings(&entry);
+                trees.push(TurnTree { seq, at, label, cause, time, changes, thinned, there: true, found });
             }
         }
         let places = self.core.0.blocks.find_blocks(roots).await?;

@@ -362,6 +362,7 @@ impl Writer {
     /// Makes a snapshot, and what is to be committed of it. Until that is, the tree does not exist.
     pub(super) async fn take(&self, taking: &Taking) -> Result<(Taken, Scanned)> {
         let Taking { workspace, base, .. } = taking;
+        self.core().refresh_redactor().await?;
         let store = self.core().blocks();
         let mut scan = self.core().scan_options(workspace.id, &workspace.directory)?;
         scan.observer = taking.observer.clone();
@@ -462,7 +463,7 @@ fn report_value(report: &ScanReport) -> Value {
     let paths = |paths: &[samite_model::tree::TreePath]| -> Vec<String> {
         paths.iter().take(100).map(ToString::to_string).collect()
     };
-    json!({
+    let mut value = json!({
         "files": report.files,
         "directories": report.directories,
         "bytes": report.bytes,
@@ -470,5 +471,11 @@ fn report_value(report: &ScanReport) -> Value {
         "torn": paths(&report.torn),
         "secrets": paths(&report.secrets),
         "unreadable": report.unreadable.len(),
-    })
+    });
+    if let (Some(fields), false) = (value.as_object_mut(), report.found.is_empty()) {
+        let (found, more) = crate::redaction::found_files(&report.found);
+        fields.insert("found".to_owned(), json!(found));
+        fields.insert("found_more".to_owned(), json!(more));
+    }
+    value
 }

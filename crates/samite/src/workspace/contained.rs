@@ -186,6 +186,7 @@ impl Writer {
             .workspace()
             .await?
             .ok_or_else(|| Error::not_found("no_workspace", "no workspace is attached to this branch"))?;
+        self.core().refresh_redactor().await?;
         let store = self.core().blocks();
         let owner = self.client.subject.pseudonym;
         let mut options = RestoreOptions::new(*step.id.as_bytes(), owner, None, target);

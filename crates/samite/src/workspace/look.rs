@@ -56,6 +56,7 @@ impl Client {
             report: None,
         };
         if status.exists {
+            self.core.refresh_redactor().await?;
             let store = self.core.blocks();
             let owner = self.subject.pseudonym;
             let options = self.core.scan_options(workspace.id, &status.directory)?;

@@ -50,6 +50,7 @@ impl Core {
             clock: self.0.clock.clone(),
             random: self.0.random.clone(),
             tenant: self.0.keys.tenant_pseudonym(),
+            screening: self.screening(),
         }
     }
 

@@ -107,6 +107,7 @@ impl Client {
         request: &RestoreRequest,
     ) -> Result<PlannedRestore> {
         let base = self.known_tree(session, branch, workspace).await?;
+        self.core.refresh_redactor().await?;
         let mut options = RestoreOptions::new([0; 16], self.subject.pseudonym, base, target);
         options.scan = self.core.scan_options(workspace.id, &workspace.directory)?;
         options.scan.observer = request.observer.clone();
@@ -202,6 +203,7 @@ impl Client {
             let scan = self.core.scan_options(other.id, &other.directory)?;
             options.clone_from = Some((other.directory, scan));
         }
+        self.core.refresh_redactor().await?;
         let report = materialise(&self.core.blocks(), directory, &options)?;
         let attached = self.attach(session, Some(branch), directory).await?;
         Ok(Restored {
@@ -344,6 +346,7 @@ impl Writer {
             Error::corrupt("bad_payload", "a restore's step does not say what it restores").because(error)
         })?;
         let workspace = self.workspace().await?.ok_or_else(|| no_workspace(self.branch))?;
+        self.core().refresh_redactor().await?;
         let mut safety = None;
         let (report, outcome) = if files::exists(&workspace.directory)? {
             let mut seen = None;

@@ -104,10 +104,10 @@ impl Client {
     /// # Errors
     /// As [`Client::plan_thinning`]; `conflict` (`session_contended`) when the session keeps changing.
     pub async fn thin(&self, session: SessionId, rule: &Rule, agreed: &ThinningPlan) -> Result<ThinningPlan> {
-        self.refuse_if_held_back(session).await?;
         let agreed = agreed.positions();
         let mut unknown: Option<ThinningPlan> = None;
         for _ in 0..ROUNDS {
+            let not_held = self.refuse_if_held_back(session).await?;
             // A fork that comes in between needs what was not needed before: it moves this head.
             let control = self.control(session).await?;
             if let Some(tried) = unknown.take()
@@ -140,14 +140,14 @@ impl Client {
                 }
             }
             let commit = Commit {
-                guards: vec![Guard::Head { journal: control.id, seq: control.head }],
+                guards: vec![Guard::Head { journal: control.id, seq: control.head }, not_held],
                 appends: vec![Append { journal: control.id, entries }],
                 ..Commit::default()
             };
             samite_host::kill_point("thin.before_commit");
             match self.core.0.ledger.commit(commit).await {
                 Err(error) if error.code() == "outcome_unknown" => unknown = Some(plan),
-                Err(error) if error.code() == "head_moved" => {}
+                Err(error) if matches!(error.code(), "head_moved" | "registers_moved") => {}
                 Err(error) => return Err(error),
                 Ok(_) => {
                     samite_host::kill_point("thin.after_commit");

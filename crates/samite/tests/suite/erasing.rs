@@ -9,13 +9,13 @@ use samite::{
     WriterOptions,
 };
 use samite_ledger::{BlockIndex, Erasure, Ledger};
-use samite_model::{ErrorKind, SessionId};
+use samite_model::{ErrorKind, Principal, SessionId};
 use serde_json::json;
 use std::sync::Arc;
 
 /// What to erase, for no reason that names anybody.
 fn erasing(what: EraseWhat) -> EraseOptions {
-    EraseOptions { what, reason: "asked for".to_owned(), observer: Observer::default() }
+    EraseOptions { what, reason: "asked for".to_owned(), also: Vec::new(), observer: Observer::default() }
 }
 
 fn user(name: &str) -> EraseOptions {
@@ -350,7 +350,8 @@ fn views_are_made_again_without_what_was_erased() {
         let writer = ada.writer(session, Some(branch), WriterOptions::default()).await.unwrap();
         let step = |number: u8| NewStep::new(format!("step {number}"), "tool", json!({ "number": number }));
         assert!(matches!(writer.begin(&step(0)).await.unwrap(), Begin::Replay(_)));
-        assert!(matches!(writer.begin(&step(1)).await.unwrap(), Begin::Run(_)), "nobody knows of it any more");
+        // It was erased, and not undone: it is not done again.
+        assert_eq!(writer.begin(&step(1)).await.unwrap_err().code(), "step_erased");
         writer.release().await.unwrap();
         let in_fork = ada.read(session, Some(fork), ReadOptions::default()).await.unwrap().all().await.unwrap();
         assert_eq!(in_fork.iter().filter(|entry| entry.payload.is_none()).count(), 2);
@@ -407,7 +408,7 @@ fn an_export_has_everything_and_what_proves_it() {
         let to = place.path("export");
         let options =
             SubjectExportOptions { user: "ada".to_owned(), to: to.clone(), ..SubjectExportOptions::default() };
-        let done = store.export_subject(&options).await.unwrap();
+        let done = store.export_subject(&ada, &options).await.unwrap();
         assert_eq!((done.trees, done.artifacts, done.erased), (1, 0, 0));
         let mut lines = Vec::new();
         for entry in std::fs::read_dir(to.join("journals")).unwrap() {
@@ -426,10 +427,10 @@ fn an_export_has_everything_and_what_proves_it() {
         assert_eq!(said["commitment"], header.commitment.to_string());
         let tree = std::fs::read_dir(to.join("trees")).unwrap().next().unwrap().unwrap().path();
         assert_eq!(std::fs::read_to_string(tree.join("file")).unwrap(), "in the workspace");
-        let again = store.export_subject(&options).await.unwrap_err();
+        let again = store.export_subject(&ada, &options).await.unwrap_err();
         assert_eq!(again.code(), "not_empty");
         let nobody = SubjectExportOptions { user: "eve".to_owned(), to: place.path("none"), ..options };
-        assert_eq!(store.export_subject(&nobody).await.unwrap_err().code(), "no_subject");
+        assert_eq!(store.export_subject(&ada, &nobody).await.unwrap_err().code(), "no_subject");
     });
 }
 
@@ -456,5 +457,99 @@ fn a_sweep_finds_what_is_there_and_says_where_it_looked() {
         assert!(swept.bytes() > 100_000, "{swept:?}");
         assert_eq!(store.sweep(&options(&["short"])).await.unwrap_err().code(), "bad_canary");
         assert_eq!(store.sweep(&options(&[])).await.unwrap_err().code(), "bad_canary");
+    });
+}
+
+#[test]
+fn nobody_hands_out_another_persons_data_who_may_not_operate_the_tenant() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        told(&ada, &["said by ada"]).await;
+        let scoped = async |user: &str, scopes: &[&str]| {
+            let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+            store.store().client(Principal { scopes, ..principal(user) }).await.unwrap()
+        };
+        let of = |user: &str, to: &str| SubjectExportOptions {
+            user: user.to_owned(),
+            to: place.path(to),
+            ..SubjectExportOptions::default()
+        };
+        let agent = scoped("bo", &[]).await;
+        let refused = store.export_subject(&agent, &of("ada", "none")).await.unwrap_err();
+        assert_eq!(refused.code(), "scope_missing");
+        assert_eq!(store.export_key(&agent, "correct horse battery staple").await.unwrap_err().code(), "scope_missing");
+        let blind = scoped("ada", &["samite:append"]).await;
+        assert_eq!(store.export_subject(&blind, &of("ada", "none")).await.unwrap_err().code(), "scope_missing");
+        assert!(!place.path("none").exists());
+        // One's own, and another's by who looks after the tenant.
+        let own = scoped("ada", &[]).await;
+        assert!(store.export_subject(&own, &of("user:ada", "own")).await.unwrap().entries > 1);
+        let operator = scoped("bo", &["samite:operate"]).await;
+        assert!(store.export_subject(&operator, &of("ada", "hers")).await.unwrap().entries > 1);
+        let query = samite::audit::AuditQuery { acts: vec!["handed_out".to_owned()], ..Default::default() };
+        let acts = operator.audit().read(&query).await.unwrap();
+        let who: Vec<Option<String>> = acts.into_iter().map(|act| act.actor.user).collect();
+        assert_eq!(who, [Some("user:ada".to_owned()), Some("user:bo".to_owned())]);
+    });
+}
+
+#[test]
+fn what_an_operator_is_shown_of_another_person_is_recorded_before() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        told(&ada, &["said by ada"]).await;
+        let query = |act: &str| samite::audit::AuditQuery { acts: vec![act.to_owned()], ..Default::default() };
+        let created = ada.audit().read(&query("session_created")).await.unwrap().remove(0);
+        // One's own is looked at without a word.
+        assert!(ada.audit().show(None, created.index).await.unwrap().1.is_some());
+        assert!(ada.reads_by_others().await.unwrap().is_empty());
+        let shown = bo.audit().show(None, created.index).await.unwrap().1.unwrap();
+        assert!(shown.payload.is_some());
+        let reads = ada.reads_by_others().await.unwrap();
+        assert_eq!((reads.len(), reads[0].recorded.reader.user.as_str()), (1, "bo"));
+        assert_eq!(reads[0].recorded.read[0].journal, created.leaf.journal);
+        // Where it cannot be recorded, nothing is shown.
+        let only = store.store().reader(principal("bo")).unwrap();
+        assert_eq!(only.audit().show(None, created.index).await.unwrap_err().code(), "reads_unrecorded");
+        assert!(bo.audit().prove(None, created.index, true).await.is_ok());
+        assert_eq!(bo.audit().read(&query("handed_out")).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn retention_is_the_whole_tenants() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let (of_ada, of_bo) = (told(&ada, &["said by ada"]).await, told(&bo, &["said by bo"]).await);
+        let held = told(&ada, &["held"]).await;
+        bo.set_retention(samite::policy::Retained::Session, Some(0)).await.unwrap();
+        let hold = ada.session_to_hold(held).await.unwrap();
+        bo.set_hold(hold, "case 12").await.unwrap();
+        let mut due: Vec<(SessionId, bool)> =
+            bo.retention_due(None).await.unwrap().iter().map(|one| (one.session, one.held)).collect();
+        due.sort();
+        let mut expected = vec![(of_ada, false), (of_bo, false), (held, true)];
+        expected.sort();
+        assert_eq!(due, expected);
+        // Who may operate the tenant and not erase looks, and takes nothing.
+        let scopes = vec!["samite:read".to_owned(), "samite:operate".to_owned()];
+        let looker = store.store().client(Principal { scopes, ..principal("bo") }).await.unwrap();
+        assert_eq!(looker.retention_due(None).await.unwrap().len(), 3);
+        let refused = store.apply_retention(&looker, &Observer::default()).await.unwrap_err();
+        assert_eq!(refused.code(), "scope_missing");
+        let done = store.apply_retention(&bo, &Observer::default()).await.unwrap();
+        assert_eq!(done.iter().filter(|one| one.erasure.is_some()).count(), 2);
+        assert_eq!(ada.session(of_ada).await.unwrap_err().code(), "no_session");
+        assert_eq!(bo.session(of_bo).await.unwrap_err().code(), "no_session");
+        assert_eq!(bodies(&ada, held).await, [Some("held".to_owned())]);
+        let proof = bo.erasures().await.unwrap().into_iter().find(|one| one.started.sessions == [of_ada]).unwrap();
+        assert_eq!(proof.started.subject, ada.pseudonym_of_user("ada").unwrap());
+        is_whole(&store).await;
     });
 }

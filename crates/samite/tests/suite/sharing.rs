@@ -480,6 +480,128 @@ fn an_organisations_policies_beat_owners_and_grants() {
     });
 }
 
+#[test]
+fn no_right_is_given_for_longer_than_it_is_had() {
+    let world = World::new();
+    run(async {
+        let session = begun(&world.client, "hers").await;
+        let until = world.client.share(session, with("x"), rights(&[Right::Read]), None).await.unwrap().at + HOUR;
+        let whole = Grantee::parse(&["user:bob"]).unwrap();
+        world.client.share(session, whole, rights(&[Right::Manage]), None).await.unwrap();
+        let agent = Grantee::parse(&["agent:coder"]).unwrap();
+        world.client.share(session, agent, rights(&[Right::Append]), Some(until)).await.unwrap();
+        let bob = world.store.client(scoped("bob", "coder", &["samite:all"])).await.unwrap();
+        let there = bob.enter(session).await.unwrap();
+        let give = async |right, until| code(there.share(session, with("eve"), rights(&[right]), until).await);
+        assert_eq!(give(Right::Append, None).await, "not_granted");
+        assert_eq!(give(Right::Append, Some(until + 1)).await, "not_granted");
+        assert_eq!(give(Right::Append, Some(until)).await, "nothing was refused");
+        assert_eq!(give(Right::Read, None).await, "nothing was refused");
+    });
+}
+
+#[test]
+fn what_is_forbidden_to_an_agent_is_forbidden_to_those_that_work_for_it() {
+    struct Rules;
+    impl Policies for Rules {
+        fn say(&self, principal: &Principal, right: Right, _: &OfWhat<'_>) -> Policy {
+            match (principal.agent.as_str(), right) {
+                ("coder", Right::Fork) => Policy::Forbid,
+                ("helper", Right::Read) => Policy::Permit,
+                _ => Policy::Silent,
+            }
+        }
+    }
+    let place = Place::new();
+    let store = Store::new(place.backends_in_memory()).under(Arc::new(Rules));
+    run(async {
+        let ada = store.client(principal("ada")).await.unwrap();
+        let session = begun(&ada, "hers").await;
+        let coder = store.client(scoped("ada", "coder", &[])).await.unwrap();
+        let helper = coder.sub_agent("helper", Rights::ALL).await.unwrap();
+        assert_eq!(code(coder.fork(session, at_seq(1)).await), "policy_forbids");
+        assert_eq!(code(helper.fork(session, at_seq(1)).await), "policy_forbids");
+        // What is permitted to it by name gives it nothing that who it works for has not.
+        let bobs = store.client(scoped("bob", "coder", &[])).await.unwrap();
+        let helper = bobs.sub_agent("helper", Rights::ALL).await.unwrap();
+        assert_eq!(code(helper.enter(session).await), "no_session");
+        let alone = store.client(scoped("bob", "helper", &[])).await.unwrap();
+        assert_eq!(bodies(&alone.enter(session).await.unwrap(), session).await.unwrap(), ["hers"]);
+    });
+}
+
+#[test]
+fn a_principal_with_any_right_is_let_in_and_seen() {
+    let place = Place::new();
+    let embedded = place.open();
+    let store = embedded.store();
+    run(async {
+        let mut seen = Vec::new();
+        for right in Right::ALL {
+            let agent = format!("only-{right}");
+            let scope = format!("samite:{right}");
+            let client = store.client(scoped("ada", &agent, &[&scope])).await.unwrap();
+            seen.push(agent);
+            let child = client.sub_agent(&format!("below-{right}"), Rights::ALL).await.unwrap();
+            assert_eq!(code(child.find_session("00").await), "no_session");
+            seen.push(format!("below-{right}"));
+        }
+        let acts = store
+            .client(principal("ada"))
+            .await
+            .unwrap()
+            .audit()
+            .read(&samite::audit::AuditQuery::default())
+            .await
+            .unwrap();
+        let named: Vec<String> = acts.into_iter().filter_map(|act| act.actor.agent).collect();
+        for agent in seen {
+            assert!(named.iter().any(|one| one.ends_with(&agent)), "{agent}: {named:?}");
+        }
+        let operator = store.client(scoped("ada", "only-operate", &["samite:operate"])).await.unwrap();
+        assert_eq!(code(operator.holds().await), "nothing was refused");
+        assert_eq!(code(store.client(scoped("eve", "none", &["samite:none"])).await), "scope_missing");
+        assert_eq!(store.verify(false, None).await.unwrap().findings, []);
+    });
+}
+
+#[test]
+fn what_was_decided_of_a_branchs_lifetime_stands_whoever_forks() {
+    let world = World::new();
+    run(async {
+        let session = begun(&world.client, "hers").await;
+        let first = world.client.current_branch(session).await.unwrap();
+        let agent = world.store.client(scoped("ada", "coder", &[])).await.unwrap();
+        let second = agent.fork(session, at_seq(1)).await.unwrap().branch;
+        let lifetime = async |branch| {
+            let all = world.client.branches(session).await.unwrap();
+            all.iter().find(|one| one.id == branch).unwrap().lifetime
+        };
+        let until = 4_000_000_000_000_000_000;
+        for decided in [None, Some(until)] {
+            world.client.set_lifetime(session, second, decided).await.unwrap();
+            world.client.set_lifetime(session, first, decided).await.unwrap();
+            let expected = decided.map_or(samite::Lifetime::Kept, samite::Lifetime::TreesUntil);
+            for (to, left) in [(second, first), (first, second), (second, first), (first, second)] {
+                agent.make_current(session, to).await.unwrap();
+                assert_eq!(lifetime(left).await, expected);
+                assert_eq!(lifetime(to).await, samite::Lifetime::Current);
+            }
+        }
+        // A rewind leaves a branch as well, and to keep one is not for who may only fork.
+        let rewind = |keep| ForkOptions { reason: samite::payload::ForkReason::Rewind, keep, ..at_seq(1) };
+        assert_eq!(code(agent.fork(session, rewind(true)).await), "scope_missing");
+        assert_eq!(code(agent.fork(session, ForkOptions { keep: true, ..at_seq(1) }).await), "scope_missing");
+        let rewound = agent.fork(session, rewind(false)).await.unwrap();
+        assert_eq!((rewound.previous, rewound.trees_until), (first, Some(until)));
+        assert_eq!(lifetime(first).await, samite::Lifetime::TreesUntil(until));
+        // Of one of which nothing was decided the days begin as it is left.
+        world.client.make_current(session, first).await.unwrap();
+        assert!(matches!(lifetime(rewound.branch).await, samite::Lifetime::TreesUntil(at) if at < until));
+    });
+    assert_verifies(&world.store);
+}
+
 type Hook = Box<dyn FnOnce() -> Option<Error> + Send>;
 
 /// A ledger that does something right before it commits, once.

@@ -5,26 +5,37 @@ use samite_ledger::{
     Commit, Erasure, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, LogState,
     Read, Receipt, Register, Row, RowQuery, Run, StoredEntry, Tombstones,
 };
-use samite_model::{Error, JournalId, KeyId, Pseudonym, Result};
-use std::sync::Arc;
+use samite_model::{EntryKind, Error, JournalId, KeyId, Pseudonym, Result};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 pub(crate) struct Watched {
     ledger: Arc<dyn Ledger>,
     keeps_leases: bool,
     read: AtomicUsize,
     kept: AtomicUsize,
+    before: Mutex<Option<(EntryKind, Before)>>,
 }
+
+/// What happens before a commit.
+type Before = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Watched {
     /// One that does what it is asked.
     pub(crate) fn new(ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger, keeps_leases: false, read: AtomicUsize::new(0), kept: AtomicUsize::new(0) }
+        let none = || AtomicUsize::new(0);
+        Self { ledger, keeps_leases: false, read: none(), kept: none(), before: Mutex::default() }
     }
 
     /// One that cannot record that a lease was given up.
     pub(crate) fn keeping_leases(ledger: Arc<dyn Ledger>) -> Self {
         Self { keeps_leases: true, ..Self::new(ledger) }
+    }
+
+    /// Lets something happen right before the next commit of an entry of a kind.
+    pub(crate) fn before(&self, kind: EntryKind, what: impl Future<Output = ()> + Send + 'static) {
+        *self.before.lock().unwrap() = Some((kind, Box::pin(what)));
     }
 
     /// How much was read since this was last asked: calls, rows and entries.
@@ -46,6 +57,11 @@ impl Watched {
 #[async_trait]
 impl Ledger for Watched {
     async fn commit(&self, commit: Commit) -> Result<Receipt> {
+        let has = |kind| commit.appends.iter().flat_map(|append| &append.entries).any(|entry| entry.kind == kind);
+        let before = self.before.lock().unwrap().take_if(|(kind, _)| has(*kind));
+        if let Some((_, what)) = before {
+            what.await;
+        }
         self.ledger.commit(commit).await
     }
     async fn journal(&self, journal: JournalId) -> Result<Option<JournalState>> {

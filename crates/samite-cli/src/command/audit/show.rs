@@ -62,7 +62,15 @@ impl Answer for Shown {
 impl Show {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let (act, entry) = client.audit().show(self.log, self.index).await?;
+        let (act, entry) = match client.audit().show(self.log, self.index).await {
+            // It is somebody else's, and that it was shown is recorded.
+            Err(error) if error.code() == "reads_unrecorded" => {
+                drop(client);
+                let client = surface.open(Access::Write)?.client().await?;
+                client.audit().show(self.log, self.index).await?
+            }
+            other => other?,
+        };
         let leaf = String::from_utf8_lossy(&act.leaf.encode()?).into_owned();
         let payload = entry.as_ref().and_then(|entry| entry.payload.as_deref());
         let erased = entry.as_ref().is_none_or(|entry| entry.payload.is_none() && entry.blocks.is_empty());

@@ -56,7 +56,7 @@ impl Set {
             Kept::Metadata => Some(Level::Metadata),
             Kept::Default => None,
         };
-        let client = surface.open(Access::Write)?.client().await?;
+        let client = surface.open(Access::Create)?.client().await?;
         client.set_capture(kind, level).await?;
         surface.printer.answer(&CaptureShape::new(&client.capture().await?))?;
         Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! `samite checkpoint`: taking one, and looking after those that there are.
 
+mod found;
 mod list;
 mod thin;
 
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 /// Take a checkpoint: a position of the branch that has its workspace's files
 ///
 /// The directory is looked at, what changed is stored, and the tree becomes an entry. Files that look like secrets,
-/// files that changed while they were read, and what no tree can hold are named. `.samiteignore` (in gitignore's
+/// files in whose new content redaction found something, files that changed while they were read, and what no tree can
+/// hold are named. `.samiteignore` (in gitignore's
 /// syntax) leaves paths out; git's own ignored files are not left out. When checkpoints are taken that nobody asks for is
 /// decided with `samite session set --cadence`.
 #[derive(Debug, Args)]
@@ -26,6 +28,7 @@ Examples:
   samite checkpoint 3f2a --label 'tests pass'
   samite checkpoint 3f2a --json | jq .seq
   samite checkpoint list 3f2a
+  samite checkpoint found 3f2a
   samite checkpoint thin 3f2a --dry-run"
 )]
 pub(crate) struct Checkpoint {
@@ -45,6 +48,7 @@ pub(crate) struct Checkpoint {
 /// What can be done with checkpoints that there are.
 #[derive(Debug, Subcommand)]
 enum Other {
+    Found(found::Found),
     List(list::List),
     Thin(thin::Thin),
 }
@@ -52,6 +56,7 @@ enum Other {
 impl Checkpoint {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self.other {
+            Some(Other::Found(command)) => return command.run(surface).await,
             Some(Other::List(command)) => return command.run(surface).await,
             Some(Other::Thin(command)) => return command.run(surface).await,
             None => {}

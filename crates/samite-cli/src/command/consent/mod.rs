@@ -21,8 +21,8 @@ pub(crate) enum Consent {
 }
 
 /// What it is on.
-async fn find(on: &On, client: &Client) -> Result<ConsentOn> {
-    match on.find(client).await? {
+async fn find(on: &On, client: &Client, must_be_known: bool) -> Result<ConsentOn> {
+    match on.find(client, must_be_known).await? {
         Whose::User(subject) => Ok(ConsentOn::User { subject }),
         Whose::Session(session) => client.session_to_consent(session).await,
     }

@@ -28,6 +28,9 @@ pub(crate) struct Set {
     /// On which basis: a form, a clause, a letter. It should name nobody
     #[arg(long)]
     basis: String,
+    /// Also where there is nothing of the user yet
+    #[arg(long)]
+    ahead: bool,
     /// Why
     #[arg(long)]
     reason: Option<String>,
@@ -45,9 +48,13 @@ enum Said {
 impl Set {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let on = find(&self.on, &client).await?;
+        let on = find(&self.on, &client, !self.ahead).await?;
         client.set_consent(on, self.said == Said::Yes, &self.basis, self.reason.as_deref()).await?;
-        surface.printer.answer(&ConsentsShape::new(&client.consents().await?))?;
+        surface.printer.answer(&ConsentsShape::new(
+            &client,
+            &client.consents().await?,
+            Some(client.may_train(on).await?),
+        )?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -19,13 +19,20 @@ Examples:
 pub(crate) struct Show {
     #[command(flatten)]
     on: On,
+    /// Also where there is nothing of the user yet
+    #[arg(long)]
+    ahead: bool,
 }
 
 impl Show {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let on = find(&self.on, &client).await?;
-        surface.printer.answer(&ConsentsShape::new(&client.consent_history(on).await?))?;
+        let on = find(&self.on, &client, !self.ahead).await?;
+        surface.printer.answer(&ConsentsShape::new(
+            &client,
+            &client.consent_history(on).await?,
+            Some(client.may_train(on).await?),
+        )?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -13,8 +13,9 @@ use crate::shape::{ErasurePlanShape, ErasureShape};
 use crate::surface::{Access, Surface};
 use clap::{Args, Subcommand};
 use samite::Client;
+use samite::embedded::Embedded;
 use samite::erasure::{EraseOptions, EraseWhat};
-use samite_model::{Error, Observer, Result};
+use samite_model::{Error, FamilyId, Observer, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ Examples:
   samite erase --session 3f2a --reason 'made by mistake'
   samite erase --entries 3f2a@17..21 --reason 'a password' --yes
   samite erase --artifact 9c41 --reason 'not ours' --yes
+  samite erase --artifact 9c41 --also 77d0 --reason 'not ours' --plan
   samite erase list"
 )]
 pub(crate) struct Erase {
@@ -47,6 +49,9 @@ pub(crate) struct Erase {
     /// Why: it stays in the proof, and should name nobody
     #[arg(long, required = true)]
     reason: Option<String>,
+    /// Erase this too, of what the plan says was made of it: an id, or its beginning; may be repeated
+    #[arg(long, value_name = "ID")]
+    also: Vec<String>,
     /// Only show what would go
     #[arg(long)]
     plan: bool,
@@ -128,6 +133,46 @@ impl What {
     }
 }
 
+/// The ids that are meant, of what was made of what is erased, and of what was made of that in turn.
+async fn also(store: &Embedded, client: &Client, options: &EraseOptions, words: &[String]) -> Result<Vec<FamilyId>> {
+    let mut ids: Vec<FamilyId> = Vec::new();
+    let mut open: Vec<&String> = words.iter().collect();
+    while !open.is_empty() {
+        let plan = store.plan_erasure(client, &EraseOptions { also: ids.clone(), ..options.clone() }).await?;
+        let before = open.len();
+        let mut ambiguous = None;
+        open.retain(|word| {
+            let begins = |id: &FamilyId| !word.is_empty() && id.to_string().starts_with(&word.to_ascii_lowercase());
+            let mut found: Vec<FamilyId> = plan.derived.iter().map(|one| one.id).filter(begins).collect();
+            found.dedup();
+            match found.as_slice() {
+                [] => true,
+                [one] => {
+                    ids.push(*one);
+                    false
+                }
+                _ => {
+                    ambiguous = Some((*word).clone());
+                    true
+                }
+            }
+        });
+        if let Some(word) = ambiguous {
+            return Err(Error::invalid(
+                "ambiguous_prefix",
+                format!("{word} is the beginning of several ids of the plan"),
+            )
+            .hint("give more digits: --plan lists them"));
+        }
+        if open.len() == before {
+            let word = open.first().map(|word| (*word).clone()).unwrap_or_default();
+            return Err(Error::invalid("not_derived", format!("{word} was not made of what is erased"))
+                .hint("--plan lists what was, with its id"));
+        }
+    }
+    Ok(ids)
+}
+
 impl Erase {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self.other {
@@ -143,9 +188,11 @@ impl Erase {
         let mut options = EraseOptions {
             what: self.what.find(&client).await?,
             reason: self.reason.unwrap_or_default(),
+            also: Vec::new(),
             observer: Observer::default(),
         };
         let progress = surface.printer.progress("looking for what there is");
+        options.also = also(&store, &client, &options, &self.also).await?;
         let plan = ErasurePlanShape::new(&store.plan_erasure(&client, &options).await?);
         drop(progress);
         let asks = !self.yes && !self.plan;
@@ -157,7 +204,7 @@ impl Erase {
             surface.printer.answer(&Answered { planned: true, plan, erased: None })?;
             return Ok(ExitCode::SUCCESS);
         }
-        if !surface.printer.is_json() {
+        if asks && !surface.printer.is_json() {
             surface.printer.aside_page(|page| plan.show(page));
         }
         if asks && !asked("erase it for good?")? {

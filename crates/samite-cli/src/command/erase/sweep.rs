@@ -18,7 +18,8 @@ const LIMIT: u64 = 64 << 20;
 ///
 /// Each line of the list is looked for as it is, in UTF-16, in base64 wherever it begins, in hexadecimal digits,
 /// percent-encoded and as JSON writes it: in all files of the store, in the notes beside it and in what the master keeps, in
-/// payloads, in blocks, those that only stand in a pack too, in names, and in what SQLite notes of its own. What is known
+/// payloads, in blocks, those that only stand in a pack too, in names, and in the tables, statistics, full-text indexes and
+/// free pages of databases. What is known
 /// to stand in a place must be found there by the same means: else the sweep fails. To show that your texts would be found,
 /// sweep with `--expect found` before you erase. Ends with 1 when it is not as expected.
 #[derive(Debug, Args)]
@@ -65,6 +66,7 @@ struct Place {
     units: u64,
     bytes: u64,
     sealed: u64,
+    unread: u64,
     control: Option<bool>,
 }
 
@@ -87,7 +89,8 @@ impl Answered {
         };
         Self {
             as_expected: match expect {
-                Expect::Gone => found.is_empty(),
+                // What could not be looked through may hold any of them.
+                Expect::Gone => found.is_empty() && swept.unread() == 0,
                 Expect::Found => found.len() == canaries.len(),
             },
             canaries: canaries.len(),
@@ -102,6 +105,7 @@ impl Answered {
                     units: place.units,
                     bytes: place.bytes,
                     sealed: place.sealed,
+                    unread: place.unread,
                     control: place.control,
                 })
                 .collect(),
@@ -143,6 +147,11 @@ impl Answer for Answered {
         let style = if self.as_expected { Style::Plain } else { Style::Care };
         let looked = bytes(self.bytes);
         page.styled(style, format!("{} of {} found in {looked}", self.found, count(self.canaries as u64, "text")));
+        let unread: u64 = self.places.iter().map(|place| place.unread).sum();
+        if unread > 0 {
+            let what = format!("{} of blocks or payloads could not be read", count(unread, "unit"));
+            page.styled(Style::Care, format!("{what}: `samite verify` says which"));
+        }
         for missing in self.missing.iter().take(20) {
             page.line(format!("  not found: {missing}"));
         }

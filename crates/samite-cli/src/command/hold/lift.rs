@@ -26,9 +26,9 @@ pub(crate) struct Lift {
 impl Lift {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let on = find(&self.on, &client).await?;
+        let on = find(&self.on, &client, false).await?;
         client.lift_hold(on, &self.reason).await?;
-        surface.printer.answer(&HoldsShape::new(&client.holds().await?))?;
+        surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?)?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

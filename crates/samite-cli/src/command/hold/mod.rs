@@ -21,8 +21,8 @@ pub(crate) enum Hold {
 }
 
 /// What it is on.
-async fn find(on: &On, client: &Client) -> Result<HoldOn> {
-    match on.find(client).await? {
+async fn find(on: &On, client: &Client, must_be_known: bool) -> Result<HoldOn> {
+    match on.find(client, must_be_known).await? {
         Whose::User(subject) => Ok(HoldOn::User { subject }),
         Whose::Session(session) => client.session_to_hold(session).await,
     }

@@ -22,6 +22,9 @@ Examples:
 pub(crate) struct Set {
     #[command(flatten)]
     on: On,
+    /// Also where there is nothing of the user yet
+    #[arg(long)]
+    ahead: bool,
     /// Why
     #[arg(long)]
     reason: String,
@@ -30,11 +33,11 @@ pub(crate) struct Set {
 impl Set {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let on = find(&self.on, &client).await?;
+        let on = find(&self.on, &client, !self.ahead).await?;
         if !client.set_hold(on, &self.reason).await? {
             surface.printer.note("it was held already, and keeps its first reason");
         }
-        surface.printer.answer(&HoldsShape::new(&client.holds().await?))?;
+        surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?)?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

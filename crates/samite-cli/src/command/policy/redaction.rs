@@ -1,11 +1,11 @@
 //! `samite policy redaction`.
 
-use crate::command::redact::{mode, pattern};
+use crate::command::redact::{files, mode, on_or_off, pattern};
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite_model::{Error, Result};
-use samite_redact::{Mode, Pattern, Policy};
+use samite_redact::{Files, Mode, Pattern, Policy};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -14,11 +14,16 @@ use std::process::ExitCode;
 /// Before an entry is stored, secrets in it are replaced by placeholders, and personal data is counted and stays: that is
 /// the default. off looks for nothing, report counts, redact replaces. Other processes follow within a second. What is
 /// stored already stays as it is, and so does what samite compares or acts on: names, step keys, paths, probes.
+///
+/// Files of workspaces stay as they are. Their new content is looked at when a checkpoint stores it, and where something is
+/// found the file is listed: that is `--files report`, the default. separate stores the blocks that hold it under keys of
+/// their owner's, so that they are shared with nobody and go everywhere with an erasure of that person. off does not look.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   samite policy redaction
   samite policy redaction --pii redact
+  samite policy redaction --files separate --files-pii on
   samite policy redaction --pattern customer='CUST-[0-9]{6}'
   samite policy redaction --no-pattern customer --pii report")]
 pub(crate) struct Redaction {
@@ -31,6 +36,12 @@ pub(crate) struct Redaction {
     /// What happens with what the patterns match
     #[arg(long, value_name = "MODE", value_parser = mode)]
     patterns: Option<Mode>,
+    /// What happens with files: off, report or separate
+    #[arg(long, value_name = "WHAT", value_parser = files)]
+    files: Option<Files>,
+    /// Whether personal data is looked for in files too: on or off
+    #[arg(long, value_name = "ON", value_parser = on_or_off)]
+    files_pii: Option<bool>,
     /// Add a pattern, or replace the one of this name (may be repeated)
     #[arg(long = "pattern", value_name = "NAME=REGEX", value_parser = pattern)]
     add: Vec<Pattern>,
@@ -51,6 +62,8 @@ struct RedactionPolicy {
     pii: &'static str,
     patterns_mode: &'static str,
     patterns: Vec<PatternShape>,
+    files: &'static str,
+    files_pii: bool,
 }
 
 impl RedactionPolicy {
@@ -59,6 +72,8 @@ impl RedactionPolicy {
             secrets: policy.secrets.name(),
             pii: policy.pii.name(),
             patterns_mode: policy.pattern_mode.name(),
+            files: policy.files.name(),
+            files_pii: policy.files_pii,
             patterns: policy
                 .patterns
                 .into_iter()
@@ -70,9 +85,13 @@ impl RedactionPolicy {
 
 impl Answer for RedactionPolicy {
     fn show(&self, page: &mut Page) {
-        for (what, mode) in
-            [("secrets", self.secrets), ("personal data", self.pii), ("own patterns", self.patterns_mode)]
-        {
+        let files = format!("{}{}", self.files, if self.files_pii { ", personal data too" } else { "" });
+        for (what, mode) in [
+            ("secrets", self.secrets),
+            ("personal data", self.pii),
+            ("own patterns", self.patterns_mode),
+            ("files", &files),
+        ] {
             page.spans(&[(Style::Dim, &format!("{what:14} ")), (Style::Plain, mode)]);
         }
         for pattern in &self.patterns {
@@ -86,6 +105,8 @@ impl Redaction {
         self.secrets.is_some()
             || self.pii.is_some()
             || self.patterns.is_some()
+            || self.files.is_some()
+            || self.files_pii.is_some()
             || !self.add.is_empty()
             || !self.remove.is_empty()
     }
@@ -113,6 +134,8 @@ impl Redaction {
         policy.secrets = self.secrets.unwrap_or(policy.secrets);
         policy.pii = self.pii.unwrap_or(policy.pii);
         policy.pattern_mode = self.patterns.unwrap_or(policy.pattern_mode);
+        policy.files = self.files.unwrap_or(policy.files);
+        policy.files_pii = self.files_pii.unwrap_or(policy.files_pii);
         policy.patterns.retain(|pattern| {
             !self.remove.contains(&pattern.name) && !self.add.iter().any(|added| added.name == pattern.name)
         });

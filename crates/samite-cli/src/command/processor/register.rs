@@ -42,7 +42,7 @@ pub(crate) struct Register {
 
 impl Register {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let client = surface.open(Access::Write)?.client().await?;
+        let client = surface.open(Access::Create)?.client().await?;
         let Self { name, region, purpose, agreement, receives } = self;
         let set = ProcessorSet { name, region, purpose, agreement, receives, removed: false, reason: None };
         client.register_processor(set).await?;

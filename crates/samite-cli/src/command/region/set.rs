@@ -22,7 +22,7 @@ pub(crate) struct Set {
 
 impl Set {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let store = surface.open(Access::Write)?;
+        let store = surface.open(Access::Create)?;
         let client = store.client().await?;
         if !store.set_region(&client, &self.region).await? {
             surface.printer.note("it was pinned there already");

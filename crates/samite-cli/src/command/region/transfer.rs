@@ -33,7 +33,7 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let store = surface.open(Access::Write)?;
+        let store = surface.open(Access::Create)?;
         let client = store.client().await?;
         let Self { region, basis, reason, withdraw } = self;
         client.decide_transfer(&TransferDecided { to: region, basis, reason, withdrawn: withdraw }).await?;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// Erase what is due, each with a proof of its own
 ///
-/// What is under a legal hold stays. It is shown first; where nobody can be asked it needs --yes.
+/// Of all persons of the tenant. What is under a legal hold stays. It is shown first; where nobody can be asked it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +27,7 @@ impl Apply {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let store = surface.open(Access::Write)?;
         let client = store.client().await?;
-        let plan = AllDue::new(false, &client.retention_due(None).await?);
+        let plan = AllDue::new(&client, false, &client.retention_due(None).await?)?;
         if plan.free() == 0 {
             surface.printer.answer(&plan)?;
             return Ok(ExitCode::SUCCESS);
@@ -38,6 +38,7 @@ impl Apply {
                 .hint("nothing was touched; --yes erases it, `samite retain preview` shows it"));
         }
         if !surface.printer.is_json() {
+            let plan = AllDue { about_to_be: true, ..plan };
             surface.printer.aside_page(|page| plan.show(page));
         }
         if !self.yes && !asked("erase it for good?")? {
@@ -46,7 +47,7 @@ impl Apply {
         let progress = surface.printer.progress("erasing");
         let done = store.apply_retention(&client, &progress.observer()).await?;
         drop(progress);
-        surface.printer.answer(&AllDue::new(true, &done))?;
+        surface.printer.answer(&AllDue::new(&client, true, &done)?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -13,6 +13,7 @@ use samite::Client;
 use samite::policy::{Due, Retained};
 use samite_model::Result;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 /// Decide how long sessions and artifacts are kept, and erase what is due; nothing decided keeps all
@@ -71,6 +72,8 @@ impl Answer for Retentions {
 #[derive(Serialize)]
 struct DueShape {
     kind: &'static str,
+    subject: String,
+    user: Option<String>,
     session: String,
     artifact: Option<String>,
     since: String,
@@ -85,12 +88,23 @@ struct DueShape {
 struct AllDue {
     applied: bool,
     due: Vec<DueShape>,
+    /// It is about to be erased.
+    #[serde(skip)]
+    about_to_be: bool,
 }
 
 impl AllDue {
-    fn new(applied: bool, due: &[Due]) -> Self {
+    fn new(client: &Client, applied: bool, due: &[Due]) -> Result<Self> {
+        let mut users = BTreeMap::new();
+        for one in due {
+            if !users.contains_key(&one.owner) {
+                users.insert(one.owner, client.name_of(one.owner)?.map(|owner| owner.to_string()));
+            }
+        }
         let shape = |one: &Due| DueShape {
             kind: one.kind.name(),
+            subject: one.owner.to_string(),
+            user: users.get(&one.owner).cloned().flatten(),
             session: one.session.to_string(),
             artifact: one.artifact.map(|artifact| artifact.to_string()),
             since: rfc3339(one.since),
@@ -98,7 +112,7 @@ impl AllDue {
             erasure: one.erasure.map(|erasure| erasure.to_string()),
             at: one.since,
         };
-        Self { applied, due: due.iter().map(shape).collect() }
+        Ok(Self { applied, due: due.iter().map(shape).collect(), about_to_be: false })
     }
 
     fn free(&self) -> usize {
@@ -114,6 +128,7 @@ impl Answer for AllDue {
         let mut table = Table::new(&[
             ("KIND", Column::Left),
             ("ID", Column::Left),
+            ("OF", Column::Flexible),
             ("SINCE", Column::Left),
             ("", Column::Left),
             ("ERASURE", Column::Left),
@@ -122,10 +137,11 @@ impl Answer for AllDue {
             let id = short_id(one.artifact.as_deref().unwrap_or(&one.session));
             let held = if one.held { "stays: legal hold" } else { "" };
             let erasure = one.erasure.as_deref().map(short_id).unwrap_or_default();
-            table.row([one.kind.to_owned(), id, time(one.at), held.to_owned(), erasure]);
+            let user = one.user.clone().unwrap_or_else(|| short_id(&one.subject));
+            table.row([one.kind.to_owned(), id, user, time(one.at), held.to_owned(), erasure]);
         }
         page.table(&table);
-        if !self.applied {
+        if !self.applied && !self.about_to_be {
             page.styled(Style::Dim, "nothing was touched: `samite retain apply` erases what no hold keeps");
         }
     }

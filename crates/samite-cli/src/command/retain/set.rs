@@ -45,7 +45,7 @@ impl Set {
             Kind::Audit => Retained::Audit,
         };
         let kept = if self.duration == "keep" { None } else { Some(days(&self.duration)?) };
-        let client = surface.open(Access::Write)?.client().await?;
+        let client = surface.open(Access::Create)?.client().await?;
         client.set_retention(kind, kept).await?;
         surface.printer.answer(&Retentions::read(&client).await?)?;
         Ok(ExitCode::SUCCESS)

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 /// Register a secret: it is replaced wherever it is written, in every encoding
 ///
 /// The secret is read from standard input or a file, never from an argument, which others can see; one line's end at its
-/// end is left out. It has at least six bytes, and is stored sealed. A secret of the same name is replaced.
+/// end is left out. It has at least six bytes, and is stored sealed. A secret of the same name is replaced, and
+/// destroyed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -43,8 +44,9 @@ impl Register {
         let bytes = file_or_input("the secret", &self.file, 64 << 10)?;
         let secret = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
         let secret = secret.strip_suffix(b"\r").unwrap_or(secret);
-        let client = surface.open(Access::Create)?.client().await?;
-        client.register_secret(&self.name, secret).await?;
+        let store = surface.open(Access::Create)?;
+        let client = store.client().await?;
+        store.register_secret(&client, &self.name, secret).await?;
         surface.printer.answer(&Registered { name: self.name, length: secret.len() as u64 })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -65,6 +65,7 @@ impl Answer for Exported {
 impl Export {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let store = surface.open(Access::Write)?;
+        let client = store.client().await?;
         let progress = surface.printer.progress("writing");
         let options = SubjectExportOptions {
             user: self.user,
@@ -72,7 +73,7 @@ impl Export {
             all_trees: self.all_trees,
             observer: progress.observer(),
         };
-        let done = store.export_subject(&options).await?;
+        let done = store.export_subject(&client, &options).await?;
         drop(progress);
         surface.printer.answer(&Exported {
             directory: options.to.display().to_string(),

@@ -13,10 +13,12 @@ use std::sync::Arc;
 
 /// A person's store, sessions and directories.
 pub(crate) struct Garden {
-    person: &'static str,
+    pub(crate) person: &'static str,
+    /// What this garden of the person is called.
+    label: &'static str,
     /// Beside the store.
     place: PathBuf,
-    store: Embedded,
+    pub(crate) store: Embedded,
     pub(crate) client: Client,
     /// A session with a workspace.
     pub(crate) session: SessionId,
@@ -29,7 +31,7 @@ pub(crate) struct Garden {
 }
 
 impl Garden {
-    pub(crate) fn new(place: &Place, person: &'static str) -> Self {
+    pub(crate) fn new(place: &Place, person: &'static str, label: &'static str) -> Self {
         let store = Embedded::open(EmbeddedOptions {
             directory: place.store(),
             tenant: Tenant::new("local").unwrap(),
@@ -39,21 +41,27 @@ impl Garden {
             accept_behind: false,
         })
         .unwrap();
-        let principal = Principal {
-            tenant: Tenant::new("local").unwrap(),
-            user: person.to_owned(),
-            agent: "test".to_owned(),
-            workload: "suite".to_owned(),
-            scopes: vec!["samite:all".to_owned()],
-            parents: Vec::new(),
-        };
-        let client = block_on(store.store().client(principal)).unwrap();
+        let client = block_on(store.store().client(principal(person))).unwrap();
         let session = block_on(client.create_session(NewSession::default())).unwrap().id;
-        let work = place.path().join(format!("work of {person}"));
+        let work = place.path().join(format!("work of {label}"));
         std::fs::create_dir(&work).unwrap();
         block_on(client.attach(session, None, &work)).unwrap();
         let (planted, found, hashed, names) = (0, Vec::new(), Vec::new(), HashMap::new());
-        Self { person, place: place.path().to_owned(), store, client, session, work, planted, found, hashed, names }
+        let place = place.path().to_owned();
+        Self { person, label, place, store, client, session, work, planted, found, hashed, names }
+    }
+
+    /// Another person of the same store.
+    pub(crate) fn other(&self, person: &str) -> Client {
+        block_on(self.store.store().client(principal(person))).unwrap()
+    }
+
+    /// A text of this garden that somebody plants by hand.
+    pub(crate) fn add(&mut self, name: &'static str) -> String {
+        let text = self.text();
+        self.names.insert(text.clone(), name);
+        self.found.push(text.clone());
+        text
     }
 
     /// Plants the texts of a surface.
@@ -68,10 +76,10 @@ impl Garden {
     /// A text that stands nowhere else, with what encodings write differently.
     fn text(&mut self) -> String {
         self.planted += 1;
-        let (person, number) = (self.person, self.planted);
+        let (label, number) = (self.label, self.planted);
         let random = samite_host::random_id::<6>(&SystemRandomness::new()).unwrap();
         let random = data_encoding::HEXLOWER.encode(&random);
-        format!("canary+{person}ö {number:04} {random}")
+        format!("canary+{label}ö {number:04} {random}")
     }
 
     /// Those that can be found while their keys live, those that are stored as keyed hashes alone, and the surface of each.
@@ -82,7 +90,7 @@ impl Garden {
 
     /// A directory or file of this person beside the store.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
-        self.place.join(format!("{name} of {}", self.person))
+        self.place.join(format!("{name} of {}", self.label))
     }
 
     /// Does something as the writer of the person's session.
@@ -115,6 +123,17 @@ impl Garden {
         let path = self.work.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
+    }
+}
+
+fn principal(user: &str) -> Principal {
+    Principal {
+        tenant: Tenant::new("local").unwrap(),
+        user: user.to_owned(),
+        agent: "test".to_owned(),
+        workload: "suite".to_owned(),
+        scopes: vec!["samite:all".to_owned()],
+        parents: Vec::new(),
     }
 }
 

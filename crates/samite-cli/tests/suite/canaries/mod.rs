@@ -1,35 +1,47 @@
-//! Unique texts of two people, planted through every surface that there is: one is erased, and nothing of them is left in any
-//! form, whenever it was killed, and in an older copy of the store too; nothing of the other is missing.
+//! Unique texts, planted through every surface that there is: what is erased, by each scope, leaves nothing of them in any
+//! form, whenever it was killed, and in an older copy of the store too; nothing of the others is missing.
 //!
-//! Surfaces are a table ([`surfaces::ALL`]): a new store joins it with a line.
+//! Surfaces are tables ([`surfaces::ALL`], [`elsewhere::ALL`]): a new store joins them with a line.
 
+mod elsewhere;
 mod garden;
+mod scopes;
 mod surfaces;
 
+use crate::outsiders::installed;
 use crate::support::{Place, text};
 use garden::Garden;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// How many texts each person has at least.
 const EACH: usize = 300;
 
-/// A store in which both have planted theirs, and the texts.
+/// Whom the texts are of. The name of the first must go too.
+const ADA: &str = "ada.lovelace";
+const BO: &str = "bob.de.groot";
+
+/// A store in which texts were planted.
 struct Planted {
     place: Place,
-    /// Those that can be found while their keys live, and those that are stored as keyed hashes alone.
-    ada: (Vec<String>, Vec<String>),
-    bo: (Vec<String>, Vec<String>),
+    /// Those that go, and can be found while their keys live.
+    gone: Vec<String>,
+    /// Those that go, and are stored as keyed hashes alone.
+    hashed: Vec<String>,
+    /// Those that stay.
+    stays: Vec<String>,
     /// The surface of each.
     surfaces: HashMap<String, &'static str>,
 }
 
+/// Texts of two people, and of the tenant itself.
 fn plant() -> Planted {
     let place = Place::new();
-    let mut gardens = ["ada", "bo"].map(|person| Garden::new(&place, person));
-    for surface in surfaces::ALL {
+    let mut gardens = [Garden::new(&place, ADA, "ada"), Garden::new(&place, BO, "bo")];
+    for surface in surfaces::ALL.iter().chain(elsewhere::ALL) {
         for garden in &mut gardens {
             garden.plant(surface);
         }
@@ -38,45 +50,129 @@ fn plant() -> Planted {
     assert!(ada.0.len() + ada.1.len() >= EACH && bo.0.len() + bo.1.len() >= EACH, "{} {}", ada.0.len(), bo.0.len());
     // The person at the command line has keys before anything is killed.
     place.json(&["session", "new"]).json();
-    let surfaces = ada.2.into_iter().chain(bo.2).collect();
-    Planted { place, ada: (ada.0, ada.1), bo: (bo.0, bo.1), surfaces }
+    let mut surfaces: HashMap<String, &'static str> = ada.2.into_iter().chain(bo.2).collect();
+    let (mut gone, mut stays) = (ada.0, bo.0);
+    gone.push(ADA.to_owned());
+    stays.push(BO.to_owned());
+    let of_tenant = decide(&place);
+    surfaces.extend(of_tenant.iter().map(|text| (text.clone(), "the tenant's own decisions")));
+    surfaces.extend([ADA, BO].map(|name| (name.to_owned(), "names")));
+    stays.extend(of_tenant);
+    Planted { place, gone, hashed: ada.1, stays, surfaces }
 }
 
-/// Sweeps for texts, and answers with what it says.
-#[track_caller]
-fn sweep(planted: &Planted, place: &Place, texts: &[String], expect: &str) -> Value {
+/// What the tenant decides about people is its own record: words that were given with it stay, under pseudonyms.
+fn decide(place: &Place) -> Vec<String> {
+    let words: Vec<String> = (0..9).map(|number| format!("tenants-own-words-{number}")).collect();
+    let [basis, reason, purpose, agreement, hold, lifted, pattern, export, processor] = words.as_slice() else {
+        panic!("nine")
+    };
+    let pattern = format!("own={pattern}");
+    let all: [&[&str]; 6] = [
+        &["consent", "set", "yes", "--user", ADA, "--basis", basis, "--reason", reason],
+        &[
+            &["processor", "register", processor, "--region", "eu", "--purpose", purpose][..],
+            &["--agreement", agreement, "--receives", "sessions"],
+        ]
+        .concat(),
+        &["hold", "set", "--user", ADA, "--reason", hold],
+        &["hold", "lift", "--user", ADA, "--reason", lifted],
+        &["policy", "redaction", "--pattern", &pattern],
+        &["export", "--for-training", "--to-region", "eu", "--basis", export, "--all", "dataset"],
+    ];
+    for arguments in all {
+        let did = place.json(arguments);
+        assert_eq!(did.status, 0, "{arguments:?}: {did:?}");
+    }
+    words
+}
+
+/// Sweeps for texts, and answers with what it says and which of them it found.
+fn sweep(place: &Place, texts: &[&String], also: &[&str]) -> (Value, BTreeSet<String>) {
     let list = place.path().join("texts");
-    fs::write(&list, texts.join("\n")).unwrap();
-    let did = place.json(&["erase", "sweep", "--canaries", "texts", "--expect", expect]);
+    fs::write(&list, texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join("\n")).unwrap();
+    let mut arguments = vec!["erase", "sweep", "--canaries", "texts"];
+    arguments.extend(also.iter().flat_map(|path| ["--also", path]));
+    let did = place.json(&arguments);
     fs::remove_file(list).unwrap();
     let answer: Value = serde_json::from_str(&did.out).unwrap_or_else(|error| panic!("{error}: {did:?}"));
-    let of = |text: &Value| planted.surfaces.get(text.as_str().unwrap_or_default()).copied().unwrap_or("no surface");
-    let missing: BTreeSet<_> = answer["missing"].as_array().unwrap().iter().map(of).collect();
-    let hits: BTreeSet<_> = answer["hits"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|hit| (of(&hit["canary"]), hit["place"].as_str(), hit["form"].as_str()))
-        .collect();
-    let hits: Vec<_> = hits.iter().take(if did.status == 0 { 0 } else { 20 }).collect();
-    let found = &answer["found"];
-    assert_eq!(did.status, 0, "{expect} expected of {}: {found} found, missing of {missing:?}, {hits:?}", texts.len());
-    answer
+    assert_eq!(answer["canaries"], texts.len());
+    let found = answer["hits"].as_array().unwrap().iter().map(|hit| text(hit, "/canary")).collect();
+    (answer, found)
 }
 
-/// Nothing of the one, all of the other, nothing damaged, and one erasure that is done.
-fn is_clean(planted: &Planted, place: &Place) {
-    let mut ada = planted.ada.0.clone();
-    ada.extend(planted.ada.1.iter().cloned());
-    sweep(planted, place, &ada, "gone");
-    sweep(planted, place, &planted.bo.0, "found");
-    let verified = place.json(&["verify"]);
-    assert_eq!(verified.status, 0, "{verified:?}");
-    let audited = place.json(&["audit", "verify"]);
-    assert_eq!(audited.status, 0, "{audited:?}");
-    let erasures = place.json(&["erase", "list"]).json();
-    let states: Vec<String> = erasures["erasures"].as_array().unwrap().iter().map(|one| text(one, "/state")).collect();
-    assert_eq!(states, ["done"]);
+impl Planted {
+    /// How many of the texts are found, by surface, where not all or none of them should be.
+    #[track_caller]
+    fn expect(&self, place: &Place, gone: &[&String], stays: &[&String], also: &[&str]) -> Value {
+        let all: Vec<&String> = gone.iter().chain(stays).copied().collect();
+        let (answer, found) = sweep(place, &all, also);
+        let of = |text: &str| self.surfaces.get(text).copied().unwrap_or("no surface");
+        let missing: BTreeSet<_> = stays.iter().filter(|text| !found.contains(**text)).map(|text| of(text)).collect();
+        let hits = answer["hits"].as_array().unwrap().iter();
+        let left: BTreeSet<_> = hits
+            .filter(|hit| gone.iter().any(|text| hit["canary"] == text.as_str()))
+            .map(|hit| (of(hit["canary"].as_str().unwrap()), hit["place"].to_string(), hit["at"].to_string()))
+            .take(20)
+            .collect();
+        assert!(missing.is_empty() && left.is_empty(), "missing of {missing:?}; left of {left:?}");
+        answer
+    }
+
+    /// All are found: else finding nothing after would say nothing.
+    #[track_caller]
+    fn all_are_found(&self) -> Value {
+        let all: Vec<&String> = self.gone.iter().chain(&self.stays).collect();
+        self.expect(&self.place, &[], &all, &[])
+    }
+
+    /// Nothing of what goes, all of what stays, nothing damaged, and as many erasures, which are done.
+    #[track_caller]
+    fn is_clean(&self, place: &Place, erasures: usize) {
+        let gone: Vec<&String> = self.gone.iter().chain(&self.hashed).collect();
+        let stays: Vec<&String> = self.stays.iter().collect();
+        self.expect(place, &gone, &stays, &[]);
+        verifies(place, erasures);
+    }
+}
+
+#[track_caller]
+fn verifies(place: &Place, erasures: usize) {
+    for arguments in [&["verify"][..], &["audit", "verify"]] {
+        let verified = place.json(arguments);
+        assert_eq!(verified.status, 0, "{verified:?}");
+    }
+    let all = place.json(&["erase", "list"]).json();
+    let states: Vec<String> = all["erasures"].as_array().unwrap().iter().map(|one| text(one, "/state")).collect();
+    assert_eq!(states, vec!["done"; erasures]);
+}
+
+/// A receipt from before anything was erased, and the key that it is checked with.
+struct Receipt {
+    key: String,
+}
+
+impl Receipt {
+    fn of(place: &Place) -> Self {
+        let key = place.run(&["audit", "key"]).ok().trim().to_owned();
+        place.run(&["audit", "prove", "1", "--reveal", "--to", "receipt"]).ok();
+        Self { key }
+    }
+
+    /// The receipt verifies, and so does the log: here, and by a program of others, which reads what was exported. No text that
+    /// went is in that.
+    fn verifies(&self, planted: &Planted, place: &Place, from: &Place) {
+        let receipt = from.path().join("receipt");
+        place.run(&["audit", "verify-proof", receipt.to_str().unwrap(), "--key", &self.key]).ok();
+        place.run(&["audit", "export", "exported"]).ok();
+        let gone: Vec<&String> = planted.gone.iter().chain(&planted.hashed).collect();
+        planted.expect(place, &gone, &[], &["exported"]);
+        let key = place.run(&["audit", "key"]).ok().trim().to_owned();
+        if let Some(program) = installed("crates-verify") {
+            let did = Command::new(&program).args(["exported", &key]).current_dir(place.path()).output().unwrap();
+            assert!(did.status.success(), "{did:?}");
+        }
+    }
 }
 
 /// A copy of a place that nobody works in.
@@ -102,32 +198,54 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-const ERASE: [&str; 6] = ["erase", "--user", "ada", "--reason", "asked for", "--yes"];
+/// Puts another store in the place of this one's.
+fn put_back(place: &Place, copy: &Path) {
+    fs::rename(place.path().join("store"), place.path().join("newer")).unwrap();
+    fs::rename(copy, place.path().join("store")).unwrap();
+}
+
+/// Runs a command that is killed at a point.
+#[track_caller]
+fn killed(place: &Place, arguments: &[&str], point: &str) {
+    let did = place.command(arguments).env("SAMITE_KILL_POINT", point).output().unwrap();
+    assert_eq!(did.status.code(), None, "{point}: {}", String::from_utf8_lossy(&did.stderr));
+}
+
+const ERASE: [&str; 6] = ["erase", "--user", ADA, "--reason", "asked for", "--yes"];
 
 #[test]
 fn nothing_of_an_erased_person_is_left_in_any_form_and_all_of_the_other_is() {
     let planted = plant();
     let place = &planted.place;
-    // They are found before: else finding nothing after would say nothing.
-    let before = sweep(&planted, place, &planted.ada.0, "found");
-    sweep(&planted, place, &planted.bo.0, "found");
+    let before = planted.all_are_found();
     for form in ["plain", "utf16le", "utf16be", "base64", "hex", "percent", "json"] {
         let seen = before["hits"].as_array().unwrap().iter().any(|hit| hit["form"] == form);
         assert!(seen, "nothing was found as {form}");
     }
-    for name in ["ledger", "packs", "keys", "payloads", "blocks"] {
+    for name in ["ledger", "packs", "keys", "payloads", "blocks", "tables"] {
         let is_it = |one: &&Value| one["name"] == name;
         let place =
             before["places"].as_array().unwrap().iter().find(is_it).unwrap_or_else(|| panic!("{name}: {before}"));
         assert!(place["bytes"].as_u64().unwrap() > 0, "{place}");
     }
+    let receipt = Receipt::of(place);
     place.json(&["backup", "copy"]).json();
     let erased = place.json(&ERASE).json();
     let proof = &erased["erased"]["proof"];
     assert_eq!(proof["keys"].as_array().unwrap().len(), 5);
-    let backup = proof["unreached"].as_array().unwrap().iter().find(|one| one["what"] == "backup").unwrap();
+    let unreached = proof["unreached"].as_array().unwrap();
+    let backup = unreached.iter().find(|one| one["what"] == "backup").unwrap();
     assert!(text(backup, "/which").ends_with("/copy"), "{backup}");
-    is_clean(&planted, place);
+    for what in ["dataset", "processor"] {
+        assert!(unreached.iter().any(|one| one["what"] == what), "{what}: {unreached:?}");
+    }
+    let counted = |store: &str| proof["stores"].as_array().unwrap().iter().find(|one| one["store"] == store).unwrap();
+    // Three messages with a step of two entries each, the grant to her; her grant, and what was recorded of her reading.
+    assert_eq!((&counted("words_elsewhere")["deleted"], &counted("decisions")["retained"]), (&10.into(), &3.into()));
+    assert!(counted("names_elsewhere")["deleted"].as_u64().unwrap() >= 2);
+    planted.is_clean(place, 1);
+    // In a copy: a head that left the store would be missed in an older one.
+    receipt.verifies(&planted, &copy_of(place), place);
 
     // A copy from before: a look is refused, and the first that writes erases there.
     let store = place.path().join("copy");
@@ -135,17 +253,17 @@ fn nothing_of_an_erased_person_is_left_in_any_form_and_all_of_the_other_is() {
     assert_eq!(at(&["status"]).error(6)["code"], "erasures_pending");
     let resumed = at(&["erase", "resume"]).json();
     assert_eq!(resumed["erasures"][0]["replayed"], true);
-    fs::rename(place.path().join("store"), place.path().join("newer")).unwrap();
-    fs::rename(&store, place.path().join("store")).unwrap();
-    is_clean(&planted, place);
+    put_back(place, &store);
+    planted.is_clean(place, 1);
 }
 
 /// Where an erasure is killed.
-const POINTS: [&str; 23] = [
+const POINTS: [&str; 24] = [
     "erase.started",
     "erase.noted",
     "erase.carried_over",
     "erase.fenced",
+    "erase.others",
     "keys.epoch_created",
     "keys.copied",
     "keys.written",
@@ -167,22 +285,30 @@ const POINTS: [&str; 23] = [
     "erase.recorded",
 ];
 
-#[test]
-fn an_erasure_that_is_killed_anywhere_is_finished_by_the_next_that_writes() {
+/// Kills an erasure at points, and sees that the next that writes finishes it.
+fn killed_at(points: &[&str]) {
     let planted = plant();
-    for point in POINTS {
+    for point in points {
         let place = copy_of(&planted.place);
-        let mut command = place.command(&ERASE);
-        let did = command.env("SAMITE_KILL_POINT", point).output().unwrap();
-        assert_eq!(did.status.code(), None, "{point}: {}", String::from_utf8_lossy(&did.stderr));
+        killed(&place, &ERASE, point);
         let status = place.json(&["status"]).json();
         let unfinished = status["unfinished_erasures"].as_array().unwrap().len();
-        assert_eq!(unfinished, usize::from(point != "erase.recorded"), "{point}");
+        assert_eq!(unfinished, usize::from(*point != "erase.recorded"), "{point}");
         // Whatever writes next.
         place.json(&["session", "new"]).json();
         eprintln!("{point}");
-        is_clean(&planted, &place);
+        planted.is_clean(&place, 1);
     }
+}
+
+#[test]
+fn an_erasure_that_is_killed_before_anything_is_deleted_is_finished_by_the_next_that_writes() {
+    killed_at(&POINTS[..12]);
+}
+
+#[test]
+fn an_erasure_that_is_killed_while_it_deletes_is_finished_by_the_next_that_writes() {
+    killed_at(&POINTS[12..]);
 }
 
 #[test]
@@ -190,14 +316,14 @@ fn an_older_copy_that_is_killed_while_it_is_erased_is_erased_by_the_next() {
     let planted = plant();
     planted.place.json(&["backup", "copy"]).json();
     planted.place.json(&ERASE).json();
-    fs::remove_dir_all(planted.place.path().join("store")).unwrap();
-    fs::rename(planted.place.path().join("copy"), planted.place.path().join("store")).unwrap();
-    for point in ["erase.replayed", "erase.fenced", "erase.keys_destroyed", "erase.tombstones", "gc.dying"] {
+    put_back(&planted.place, &planted.place.path().join("copy"));
+    for point in
+        ["erase.replayed", "erase.fenced", "erase.others", "erase.keys_destroyed", "erase.tombstones", "gc.dying"]
+    {
         let place = copy_of(&planted.place);
-        let mut command = place.command(&["session", "new"]);
-        let did = command.env("SAMITE_KILL_POINT", point).output().unwrap();
-        assert_eq!(did.status.code(), None, "{point}: {}", String::from_utf8_lossy(&did.stderr));
+        killed(&place, &["session", "new"], point);
         place.json(&["session", "new"]).json();
-        is_clean(&planted, &place);
+        eprintln!("{point}");
+        planted.is_clean(&place, 1);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Surface {
     pub(crate) plant: fn(&Garden, &[String]),
 }
 
-const fn surface(name: &'static str, count: usize, plant: fn(&Garden, &[String])) -> Surface {
+pub(crate) const fn surface(name: &'static str, count: usize, plant: fn(&Garden, &[String])) -> Surface {
     Surface { name, count, hashed: false, plant }
 }
 
@@ -67,7 +67,7 @@ fn bodies(garden: &Garden, texts: &[String]) {
 }
 
 /// A text in one of the forms in which somebody may have written it.
-fn in_form(text: &str, number: usize) -> Vec<u8> {
+pub(crate) fn in_form(text: &str, number: usize) -> Vec<u8> {
     let with = |before: usize| [vec![b'x'; before], text.as_bytes().to_vec(), b"yz".to_vec()].concat();
     match number % 9 {
         0 => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),

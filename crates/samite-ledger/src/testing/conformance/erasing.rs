@@ -52,6 +52,19 @@ pub(super) async fn what_it_added_to_the_views_goes(ledger: Arc<dyn Backend>) {
     assert!(after > version, "{after} is not above {version}");
 }
 
+pub(super) async fn rows_of_kinds_that_are_kept_stay(ledger: Arc<dyn Backend>) {
+    let both = |number: u8| NewEntry { rows: vec![row(1, 7, number), row(2, 7, number)], ..entry(number) };
+    ok(ledger.commit(making(1, None, (1..=3).map(both).collect())).await);
+    let erasure = Erasure { keep: vec![2, 9], ..erasing(vec![run(1, 1, 2)]) };
+    assert_eq!(ok(ledger.erase(erasure).await), Tombstones { payloads: 2, views: 2 });
+    assert_eq!(found(&*ledger, at(1, 9), 1, &[7]).await, [(at(1, 3), 3)]);
+    assert_eq!(found(&*ledger, at(1, 9), 2, &[7]).await, [(at(1, 3), 3), (at(1, 2), 2), (at(1, 1), 1)]);
+    // What stays keeps others of its hash out.
+    let mut late = appending(1, entries(4..=4));
+    late.guards.push(Guard::RowAbsent { journal: journal(1), kind: 2, hashes: vec![[7; 16]] });
+    refused(ledger.commit(late).await, ErrorKind::Conflict, "row_exists");
+}
+
 pub(super) async fn only_entries_of_the_owner_go(ledger: Arc<dyn Backend>) {
     let others = NewEntry { owner: OTHER, ..entry_with_row(2, row(1, 7, 2)) };
     ok(ledger.commit(making(1, None, vec![entry(1), others, entry_with_row(3, row(1, 7, 3))])).await);

@@ -157,6 +157,7 @@ macro_rules! with_conformance_checks {
             erasing {
                 an_erased_entry_keeps_its_header_and_link
                 what_it_added_to_the_views_goes
+                rows_of_kinds_that_are_kept_stay
                 only_entries_of_the_owner_go
                 a_closed_journal_takes_nothing_and_fences
                 keys_and_entries_go_together_or_not_at_all

@@ -1,6 +1,5 @@
 //! Writing files out of packs, with all cores.
 
-use crate::content::CHUNKS;
 use crate::restore::file::{create, set_open};
 use crate::restore::source::Source;
 use crate::restore::temporary::Temporary;
@@ -11,7 +10,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::ftruncate;
 use samite_ledger::BlockPlace;
 use samite_model::tree::{Entry, Segment, TreePath};
-use samite_model::{BlockId, Observer, Result};
+use samite_model::{BlockId, Observer, Pseudonym, Result};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,6 +75,7 @@ impl Ready<'_> {
 /// `unavailable` when the disk is full, `corrupt` when a block cannot be read.
 pub(super) fn write_files(
     store: &Store,
+    owner: Pseudonym,
     temporary: &Temporary<'_>,
     files: &[NewFile<'_>],
     source: Option<&Source>,
@@ -92,7 +92,7 @@ pub(super) fn write_files(
         };
         let count = rest.iter().take_while(fits).count().max(1);
         let (slab, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-        written.add(write_slab(store, temporary, slab, source, &ready)?);
+        written.add(write_slab(store, owner, temporary, slab, source, &ready)?);
         rest = after;
     }
     Ok(written)
@@ -101,6 +101,7 @@ pub(super) fn write_files(
 /// Writes files whose chunks are looked up all at once.
 fn write_slab(
     store: &Store,
+    owner: Pseudonym,
     temporary: &Temporary<'_>,
     files: &[NewFile<'_>],
     source: Option<&Source>,
@@ -119,6 +120,7 @@ fn write_slab(
     let run = || {
         let mut writer = Writer {
             store,
+            owner,
             temporary,
             source,
             stack: DirectoryStack::new(temporary.directory.as_fd()),
@@ -186,6 +188,7 @@ impl Written {
 
 struct Writer<'a> {
     store: &'a Store,
+    owner: Pseudonym,
     temporary: &'a Temporary<'a>,
     source: Option<&'a Source>,
     stack: DirectoryStack<'a>,
@@ -234,14 +237,15 @@ impl Writer<'_> {
                 }
             }
         }
-        let store = self.store;
+        let (store, owner) = (self.store, self.owner);
         let mut each = |at: usize, sealed: Result<&[u8]>| {
             let (Some(id), Some((number, offset))) = (chunks.get(at), places.get(at)) else { return Ok(()) };
             let (Some(file), Some(place)) = (files.get(*number), open.get_mut(*number)) else { return Ok(()) };
             let mut written = Ok(());
             sealed
                 .and_then(|sealed| {
-                    store.sealing.with_block(CHUNKS, *id, sealed, &mut |plaintext| {
+                    let domain = store.sealing.chunk_domain(owner, sealed);
+                    store.sealing.with_block(domain, *id, sealed, &mut |plaintext| {
                         written = self.write(file, place, *offset, plaintext);
                     })
                 })

@@ -1,5 +1,7 @@
 //! Hunting for texts that are to be gone: in raw bytes, and in everything that living keys open.
 
+mod blocks;
+mod database;
 mod places;
 mod search;
 
@@ -23,7 +25,7 @@ pub struct SweepOptions {
 /// A kind of place that was looked through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweptPlace {
-    /// What it is: `ledger`, `log`, `packs`, `keys`, `payloads`, `blocks`, …
+    /// What it is: `ledger`, `log`, `packs`, `keys`, `tables`, `full_text`, `freelist`, `payloads`, `blocks`, …
     pub name: &'static str,
     /// How many files, entries or blocks of it there are.
     pub units: u64,
@@ -31,6 +33,9 @@ pub struct SweptPlace {
     pub bytes: u64,
     /// How many units could not be opened: their keys are gone.
     pub sealed: u64,
+    /// How many units should have been opened and could not be: they are damaged, or their places are. What stands there is not
+    /// known.
+    pub unread: u64,
     /// Whether something that is known to stand there was found by the same means; none where nothing is known to.
     pub control: Option<bool>,
 }
@@ -70,6 +75,11 @@ impl Swept {
         found
     }
 
+    /// How many units were not looked through although their keys live: a text that was not found may stand there.
+    pub fn unread(&self) -> u64 {
+        self.places.iter().map(|place| place.unread).sum()
+    }
+
     /// How many bytes were looked through.
     pub fn bytes(&self) -> u64 {
         self.places.iter().map(|place| place.bytes).sum()
@@ -94,7 +104,7 @@ impl Embedded {
         }
         let mut search = Search::new(&options.canaries)?;
         let mut places = self.sweep_files(&mut search, options)?;
-        places.push(self.sweep_database(&mut search)?);
+        places.extend(self.sweep_databases(&mut search)?);
         places.push(self.sweep_payloads(&mut search, &options.observer).await?);
         places.push(self.sweep_blocks(&mut search, &options.observer).await?);
         places.push(self.sweep_names(&mut search)?);

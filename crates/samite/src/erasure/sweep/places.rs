@@ -4,21 +4,15 @@ use super::search::Search;
 use super::{SweepOptions, SweptPlace};
 use crate::embedded::Embedded;
 use crate::hook::Spool;
-use rusqlite::{Connection, OpenFlags};
-use samite_blocks::{PackReader, Place, read_index};
 use samite_host::files::{self, RangeFile};
-use samite_keys::Domain;
-use samite_ledger::{BlockIndex as _, BlockPlace, JournalFilter, Ledger as _, Read};
-use samite_model::{BlockId, Error, Observer, Pseudonym, Result};
-use std::collections::HashSet;
+use samite_ledger::{JournalFilter, JournalKind, Ledger as _, Read};
+use samite_model::{ErrorKind, Observer, Result};
 use std::path::{Path, PathBuf};
 
 /// Files are read in pieces of so many bytes.
 const PIECE: usize = 1 << 20;
 /// Entries are read in pages of so many.
 const PAGE: usize = 512;
-/// Blocks are listed so many at once.
-const BLOCKS: usize = 4096;
 
 /// What kind of place a file of the store is, and what is known to stand in it.
 fn kind_of(relative: &Path) -> (&'static str, Option<&'static [u8]>) {
@@ -95,48 +89,6 @@ impl Embedded {
         Ok(tally.0)
     }
 
-    /// What SQLite says of the data by itself: statistics, and its own words for the tables.
-    pub(super) fn sweep_database(&self, search: &mut Search) -> Result<SweptPlace> {
-        let path = self.home().join("ledger.db");
-        let failed = |error: rusqlite::Error| {
-            Error::unavailable("sweep_failed", "the ledger's tables cannot be looked through").because(error)
-        };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let database = Connection::open_with_flags(&path, flags).map_err(failed)?;
-        let mut place = SweptPlace { name: "statistics", ..SweptPlace::default() };
-        search.expect(Some(b"CREATE TABLE entry".to_vec()));
-        let mut names: Vec<String> = Vec::new();
-        {
-            let mut tables = database.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema").map_err(failed)?;
-            let mut rows = tables.query([]).map_err(failed)?;
-            while let Some(row) = rows.next().map_err(failed)? {
-                let (name, sql): (String, String) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
-                place.units += 1;
-                place.bytes += sql.len() as u64;
-                search.look("statistics", &|| name.clone(), sql.as_bytes());
-                if name.starts_with("sqlite_stat") {
-                    names.push(name);
-                }
-            }
-        }
-        place.control = search.control();
-        for name in names {
-            let mut rows = database.prepare(&format!("SELECT * FROM {name}")).map_err(failed)?;
-            let columns = rows.column_count();
-            let mut rows = rows.query([]).map_err(failed)?;
-            while let Some(row) = rows.next().map_err(failed)? {
-                for column in 0..columns {
-                    let value = row.get_ref(column).map_err(failed)?;
-                    let bytes = value.as_bytes().unwrap_or_default();
-                    place.units += 1;
-                    place.bytes += bytes.len() as u64;
-                    search.look("statistics", &|| name.clone(), bytes);
-                }
-            }
-        }
-        Ok(place)
-    }
-
     /// All payloads that can be opened, and the headers.
     pub(super) async fn sweep_payloads(&self, search: &mut Search, observer: &Observer) -> Result<SweptPlace> {
         let core = &self.store().core;
@@ -150,13 +102,21 @@ impl Embedded {
                 let Some(last) = page.last() else { break };
                 from = last.seq + 1;
                 for stored in &page {
-                    let at = || format!("journal {}, seq {}", state.id, stored.seq);
+                    let at = || match state.kind {
+                        // As commands name it.
+                        JournalKind::Branch => format!("{}:{}@{}", state.family.short(), state.id.short(), stored.seq),
+                        _ => format!("journal {}, seq {}", state.id, stored.seq),
+                    };
                     place.units += 1;
                     place.bytes += stored.header.len() as u64;
                     search.look("payloads", &at, &stored.header);
-                    let Ok(entry) = core.open(state.id, stored).and_then(|entry| core.whole(entry)) else {
-                        place.sealed += 1;
-                        continue;
+                    let entry = match core.open(state.id, stored).and_then(|entry| core.whole(entry)) {
+                        Ok(entry) => entry,
+                        Err(error) => {
+                            let is_damaged = error.kind() == ErrorKind::Corrupt;
+                            *if is_damaged { &mut place.unread } else { &mut place.sealed } += 1;
+                            continue;
+                        }
                     };
                     let Some(payload) = &entry.payload else {
                         place.sealed += 1;
@@ -179,50 +139,6 @@ impl Embedded {
                 }
                 observer.tell("looking through payloads", place.units, None);
             }
-        }
-        Ok(place)
-    }
-
-    /// All blocks that can be opened: those that the index knows, and those that only stand in a pack.
-    pub(super) async fn sweep_blocks(&self, search: &mut Search, observer: &Observer) -> Result<SweptPlace> {
-        let core = &self.store().core;
-        let mut place = SweptPlace { name: "blocks", ..SweptPlace::default() };
-        let tenant = core.0.keys.tenant_pseudonym();
-        let mut open = |id: BlockId, owner: Pseudonym, sealed: &[u8], place: &mut SweptPlace| {
-            let domain = if owner == tenant { Domain::Tenant } else { Domain::Owner(owner) };
-            place.units += 1;
-            // Whatever it is sealed with: what an open index does not say is found out here.
-            match core.0.keys.open_block(domain, id, sealed) {
-                Ok(bytes) => {
-                    place.bytes += bytes.len() as u64;
-                    search.look("blocks", &|| format!("block {id}"), &bytes);
-                }
-                Err(_) => place.sealed += 1,
-            }
-        };
-        let mut seen: HashSet<BlockId> = HashSet::new();
-        let reader = PackReader::new(&*core.0.packs);
-        for pack in core.0.packs.list().await? {
-            let Ok(index) = read_index(&*core.0.packs, pack.id).await else { continue };
-            for block in &index.blocks {
-                let at = Place { id: block.id, pack: pack.id, offset: block.offset, length: block.length };
-                let Ok(sealed) = reader.read(at).await else { continue };
-                open(block.id, block.owner, &sealed, &mut place);
-                seen.insert(block.id);
-            }
-            observer.tell("looking through blocks", place.units, None);
-        }
-        let mut after = None;
-        loop {
-            let page = self.ledger().blocks(after, BLOCKS).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.id);
-            for block in page.iter().filter(|block| matches!(block.place, BlockPlace::Inline(_))) {
-                if let Some(sealed) = self.ledger().inline_blocks(vec![block.id]).await?.pop().flatten() {
-                    open(block.id, block.owner, &sealed, &mut place);
-                }
-            }
-            observer.tell("looking through blocks", place.units, None);
         }
         Ok(place)
     }

@@ -4,7 +4,7 @@ use super::Hit;
 use aho_corasick::{AhoCorasick, MatchKind};
 use samite_model::erasure::canary::forms;
 use samite_model::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is looked for, and what was found of it.
 pub(super) struct Search {
@@ -13,6 +13,8 @@ pub(super) struct Search {
     patterns: Vec<(usize, &'static str)>,
     /// The length of the longest pattern.
     longest: usize,
+    /// The words of each text that a full-text index would have: those of ASCII letters and digits alone.
+    words: Vec<Vec<String>>,
     hits: HashMap<(usize, &'static str, &'static str), Hit>,
     /// A text that is known to be where is looked.
     control: Option<Vec<u8>>,
@@ -34,7 +36,8 @@ impl Search {
             .match_kind(MatchKind::Standard)
             .build(&bytes)
             .map_err(|error| Error::invalid("bad_canary", "these are too many or too long").because(error))?;
-        Ok(Self { automaton, patterns, longest, hits: HashMap::new(), control: None, control_found: false })
+        let words = canaries.iter().map(|text| words_of(text)).collect();
+        Ok(Self { automaton, patterns, longest, words, hits: HashMap::new(), control: None, control_found: false })
     }
 
     /// Sets what is known to be in the next bytes.
@@ -76,6 +79,16 @@ impl Search {
         }
     }
 
+    /// Looks for texts whose words all stand in a full-text index.
+    pub(super) fn look_for_words(&mut self, place: &'static str, at: &str, index: &HashSet<String>) {
+        for (canary, words) in self.words.iter().enumerate() {
+            if !words.is_empty() && words.iter().all(|word| index.contains(word)) {
+                let hit = Hit { canary, form: "words", place, at: at.to_owned(), count: 1 };
+                self.hits.insert((canary, "words", place), hit);
+            }
+        }
+    }
+
     /// Looks through a stream piece by piece, across their borders too. Returns how many bytes there were.
     pub(super) fn stream(
         &mut self,
@@ -100,6 +113,13 @@ impl Search {
         hits.sort_by(|a, b| (a.canary, a.place, a.form).cmp(&(b.canary, b.place, b.form)));
         hits
     }
+}
+
+/// The words of a text as an index of words has them. Those with other letters are written in different ways by different
+/// indexes, and are left out.
+fn words_of(text: &str) -> Vec<String> {
+    let words = text.split(|character: char| !character.is_alphanumeric());
+    words.filter(|word| !word.is_empty() && word.is_ascii()).map(str::to_ascii_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -58,7 +58,8 @@ impl Target {
                 seq: Some(at.seq),
                 reason: ForkReason::Import,
                 key: Some(fork.key.as_str().to_owned()),
-                keep: true,
+                // How long something is kept is for who may manage to say.
+                keep: client.may_manage(self.session).await?,
                 ..ForkOptions::default()
             };
             client.fork(self.session, options).await?.branch

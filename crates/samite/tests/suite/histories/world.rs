@@ -158,6 +158,7 @@ impl<'a> World<'a> {
             index: backends.blocks,
             packs: backends.packs,
             tenant: backends.keys.tenant_pseudonym(),
+            screening: samite_workspace::Screening::default(),
             sealing: Arc::new(backends.keys),
             clock: backends.clock,
             random: backends.random,
