@@ -85,6 +85,20 @@ impl Client {
         self.fork_and_begin(session, options, First { step: None, event: Some(&event) }).await
     }
 
+    /// Refuses names that are none, and keeping for ever by who may not manage.
+    async fn check_options(&self, session: SessionId, options: &ForkOptions) -> Result<()> {
+        if let Some(name) = &options.name {
+            limits::check_name("a branch's name", name)?;
+        }
+        if let Some(key) = &options.key {
+            limits::check_name("a branch's key", key)?;
+        }
+        if options.keep {
+            self.permit_managing(session).await?;
+        }
+        Ok(())
+    }
+
     /// Forks; a step that is given has started on the new branch in the same commit, by no writer: whoever becomes the
     /// branch's writer finds it in doubt. A rewind hands the workspace over in that commit as well.
     pub(crate) async fn fork_and_begin(
@@ -93,12 +107,7 @@ impl Client {
         options: ForkOptions,
         made_with: First<'_>,
     ) -> Result<ForkReport> {
-        if let Some(name) = &options.name {
-            limits::check_name("a branch's name", name)?;
-        }
-        if let Some(key) = &options.key {
-            limits::check_name("a branch's key", key)?;
-        }
+        self.check_options(session, &options).await?;
         let control = self.control(session).await?;
         let current = self.current_to_fork(&control, options.reason).await?;
         let (from, seq) = self.place_to_fork(&control, current, &options).await?;
@@ -109,9 +118,6 @@ impl Client {
         let left_behind = self.left_behind(Position { journal: from, seq: head }, at.seq).await?;
         let branch = JournalId(self.core.random_id()?);
         let rewind = options.reason == ForkReason::Rewind;
-        if options.keep {
-            self.permit_managing(session).await?;
-        }
         let until = (!options.keep).then(|| self.core.now().saturating_add(DEFAULT_TREES_KEPT));
         let mut trees_until = until;
         let forked = BranchForked {
