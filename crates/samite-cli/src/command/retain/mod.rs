@@ -14,6 +14,7 @@ use samite::policy::{Due, Retained};
 use samite_model::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::process::ExitCode;
 
 /// Decide how long sessions and artifacts are kept, and erase what is due; nothing decided keeps all
@@ -97,8 +98,8 @@ impl AllDue {
     fn new(client: &Client, applied: bool, due: &[Due]) -> Result<Self> {
         let mut users = BTreeMap::new();
         for one in due {
-            if !users.contains_key(&one.owner) {
-                users.insert(one.owner, client.name_of(one.owner)?.map(|owner| owner.to_string()));
+            if let Entry::Vacant(user) = users.entry(one.owner) {
+                user.insert(client.name_of(one.owner)?.map(|owner| owner.to_string()));
             }
         }
         let shape = |one: &Due| DueShape {
