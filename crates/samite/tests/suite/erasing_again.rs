@@ -61,7 +61,7 @@ fn counted<'a>(stores: &'a [Counted], store: &str) -> &'a Counted {
 }
 
 fn proof(record: ErasureRecord) -> Erased {
-    record.proof.expect("it is done").1
+    record.proof.unwrap().1
 }
 
 #[test]
