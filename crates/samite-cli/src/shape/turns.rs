@@ -289,7 +289,8 @@ impl TurnTreeShape {
         };
         let mut what = own.map_or_else(|| files.clone(), |label| format!("{files} ({label})"));
         if self.found > 0 {
-            what.push_str(&format!(", redaction found something in {}", count(self.found, "file")));
+            what.push_str(", redaction found something in ");
+            what.push_str(&count(self.found, "file"));
         }
         let mark = if self.gone().is_some() { '○' } else { '●' };
         [format!("{mark} {}", self.rewind_to), who.to_owned(), what, self.gone().unwrap_or_default().to_owned()]

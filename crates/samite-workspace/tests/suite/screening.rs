@@ -1,6 +1,8 @@
 //! New content of files is looked at once, and what holds something may lie under its owner's keys: found, read, kept and
 //! collected like all else, and gone with the keys.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use crate::support::{Bench, path};
 use futures_lite::future::block_on;
 use samite_host::SystemRandomness;
@@ -38,8 +40,8 @@ impl Screen for Word {
 
 fn looking(bench: &mut Bench, separates: bool) -> Arc<Word> {
     let word = Arc::new(Word::default());
-    let separated = separates || bench.store.screening.separated;
-    bench.store.screening = Screening { screen: Some(word.clone()), separates, separated };
+    let before = bench.store.screening.separated;
+    bench.store.screening = Screening { screen: Some(word.clone()), separates, separated: separates || before };
     word
 }
 
