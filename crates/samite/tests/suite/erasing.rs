@@ -529,8 +529,8 @@ fn retention_is_the_whole_tenants() {
         let (of_ada, of_bo) = (told(&ada, &["said by ada"]).await, told(&bo, &["said by bo"]).await);
         let held = told(&ada, &["held"]).await;
         bo.set_retention(samite::policy::Retained::Session, Some(0)).await.unwrap();
-        let hold = ada.session_to_hold(held).await.unwrap();
-        bo.set_hold(hold, "case 12").await.unwrap();
+        let on = ada.session_to_hold(held).await.unwrap();
+        bo.set_hold(on, "case 12").await.unwrap();
         let mut due: Vec<(SessionId, bool)> =
             bo.retention_due(None).await.unwrap().iter().map(|one| (one.session, one.held)).collect();
         due.sort();
