@@ -95,7 +95,6 @@ const CASES: &[(i32, &str, &str)] = &[
     (2, "bad_grantee", "share SESSION --with user:ESC --read"),
     (2, "bad_grantee", "share SESSION --with user:LONG --read"),
     (2, "bad_grantee", "share SESSION --with group:x --read"),
-    (2, "bad_grantee", "share SESSION --with bob --read"),
     (2, "shared_with_owner", "share SESSION --with user:local --read"),
     (2, "usage", "share SESSION --with user:bob"),
     (2, "usage", "share SESSION --with user:bob --read --days 0"),

@@ -75,6 +75,7 @@ mod tests {
                 "secret_registered",
                 "head_published",
                 "erasure_started",
+                "erasure_extended",
                 "erased",
                 "hold_set",
                 "hold_lifted",

@@ -64,8 +64,11 @@ impl Core {
             return Ok(Vec::new());
         }
         let (_, registers) = self.0.ledger.registers(control).await?;
-        let mut unfinished = Vec::new();
-        for open in registers.iter().filter(|entry| entry.kind == register::ERASING) {
+        // As they began: what the first takes is not counted by a later one.
+        let mut open: Vec<_> = registers.iter().filter(|entry| entry.kind == register::ERASING).collect();
+        open.sort_by_key(|entry| entry.seq);
+        let mut unfinished = Vec::with_capacity(open.len());
+        for open in open {
             let entry = self.entry_at(Position { journal: control, seq: open.seq }).await?;
             unfinished.push(self.whole(entry)?.json()?);
         }

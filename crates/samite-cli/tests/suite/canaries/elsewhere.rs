@@ -1,4 +1,4 @@
-//! The surfaces of what is shared, granted and registered.
+//! The surfaces of what is shared and granted, and what a person registers for the tenant.
 
 use super::garden::{Garden, event};
 use super::surfaces::{Surface, in_form, surface};
@@ -8,11 +8,8 @@ use samite_model::EntryKind;
 use samite_model::access::{Grantee, Right, Rights};
 use serde_json::json;
 
-pub(crate) const ALL: &[Surface] = &[
-    surface("grants: whom they name", 4, grants),
-    surface("registered secrets", 4, secrets),
-    surface("words in a session that another owns", 18, in_anothers),
-];
+pub(crate) const ALL: &[Surface] =
+    &[surface("grants: whom they name", 4, grants), surface("words in a session that another owns", 18, in_anothers)];
 
 fn with(user: &str) -> Grantee {
     Grantee::parse(&[format!("user:{user}")]).unwrap()
@@ -24,7 +21,8 @@ fn grants(garden: &Garden, texts: &[String]) {
     }
 }
 
-fn secrets(garden: &Garden, texts: &[String]) {
+/// Secrets that this person registers are the tenant's: what keeps them out of the store does not go with whoever named them.
+pub(crate) fn secrets(garden: &Garden, texts: &[String]) {
     let letters: String = garden.person.chars().filter(char::is_ascii_lowercase).collect();
     for (number, text) in texts.iter().enumerate() {
         block_on(garden.store.register_secret(&garden.client, &format!("{letters}-{number}"), text.as_bytes()))

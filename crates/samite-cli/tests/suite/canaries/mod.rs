@@ -46,6 +46,8 @@ fn plant() -> Planted {
             garden.plant(surface);
         }
     }
+    let registered: Vec<String> = (0..4).map(|number| format!("registered-for-the-tenant-{number}")).collect();
+    elsewhere::secrets(&gardens[0], &registered);
     let [ada, bo] = gardens.map(Garden::into_texts);
     assert!(ada.0.len() + ada.1.len() >= EACH && bo.0.len() + bo.1.len() >= EACH, "{} {}", ada.0.len(), bo.0.len());
     // The person at the command line has keys before anything is killed.
@@ -57,7 +59,9 @@ fn plant() -> Planted {
     let of_tenant = decide(&place);
     surfaces.extend(of_tenant.iter().map(|text| (text.clone(), "the tenant's own decisions")));
     surfaces.extend([ADA, BO].map(|name| (name.to_owned(), "names")));
+    surfaces.extend(registered.iter().map(|text| (text.clone(), "registered secrets")));
     stays.extend(of_tenant);
+    stays.extend(registered);
     Planted { place, gone, hashed: ada.1, stays, surfaces }
 }
 
