@@ -1,7 +1,7 @@
 //! What a command reads: payloads and passphrases come through files and standard input, never through arguments that
 //! other processes can see.
 
-use samite_host::files::io_error;
+use samite_host::files::{self, io_error};
 use samite_model::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write, stderr, stdin};
@@ -50,6 +50,24 @@ fn bounded(what: &str, from: impl Read, limit: u64, failed: impl Fn(io::Error) -
 fn too_large(what: &str, limit: u64) -> Error {
     Error::invalid("input_too_large", format!("{what} has more than {limit} bytes"))
         .hint("keep it as a file of the workspace instead")
+}
+
+/// Refuses a file that cannot be made: before anything is recorded of what is to be written there.
+///
+/// # Errors
+/// `conflict` (`file_exists`); `not_found` (`no_file`) when the directory that it is to be in is not there.
+pub(crate) fn check_new_file(path: &Path) -> Result<()> {
+    if files::exists(path)? {
+        return Err(Error::conflict("file_exists", format!("{} exists already", path.display()))
+            .hint("name a file that does not exist"));
+    }
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !files::exists(parent)? => {
+            Err(Error::not_found("no_file", format!("there is no directory {}", parent.display()))
+                .hint("make it, or name a file elsewhere"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A file's bytes; `-` is standard input.

@@ -1,12 +1,12 @@
 //! `samite key`.
 
-use crate::input::passphrase;
+use crate::input::{check_new_file, passphrase};
 use crate::printer::words::count;
 use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface, file_master};
 use clap::{Args, Subcommand};
 use samite_host::files;
-use samite_model::{Error, Result};
+use samite_model::Result;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -104,10 +104,7 @@ impl Import {
 impl Export {
     async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let store = surface.open(Access::Write)?;
-        if files::exists(&self.to)? {
-            return Err(Error::conflict("file_exists", format!("{} exists already", self.to.display()))
-                .hint("name a file that does not exist"));
-        }
+        check_new_file(&self.to)?;
         let passphrase = passphrase(self.passphrase_file.as_deref())?;
         let exported = store.export_key(&store.client().await?, &passphrase).await?;
         files::write_atomic(&self.to, &exported, files::PRIVATE_FILE)?;

@@ -1,5 +1,6 @@
 //! `samite audit consistency`.
 
+use crate::input::check_new_file;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -60,10 +61,7 @@ impl Answer for Consistent {
 
 impl Consistency {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        if let Some(path) = self.to.as_ref().filter(|path| path.exists()) {
-            return Err(Error::conflict("file_exists", format!("{} exists already", path.display()))
-                .hint("name a file that does not exist"));
-        }
+        self.to.as_deref().map_or(Ok(()), check_new_file)?;
         let client = surface.open(Access::Write)?.client().await?;
         let continued = client.audit().consistency(self.log, self.old, self.new).await?;
         if let Some(path) = &self.to {

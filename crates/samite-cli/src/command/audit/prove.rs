@@ -1,5 +1,6 @@
 //! `samite audit prove`.
 
+use crate::input::check_new_file;
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
 use crate::surface::{Access, Surface};
@@ -74,10 +75,7 @@ impl Answer for Proven {
 
 impl Prove {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        if let Some(path) = self.to.as_ref().filter(|path| path.exists()) {
-            return Err(Error::conflict("file_exists", format!("{} exists already", path.display()))
-                .hint("name a file that does not exist"));
-        }
+        self.to.as_deref().map_or(Ok(()), check_new_file)?;
         let client = surface.open(Access::Write)?.client().await?;
         let audit = client.audit();
         let proven = if let Ok(index) = self.entry.parse() {

@@ -1,5 +1,6 @@
 //! `samite erase prove`.
 
+use crate::input::check_new_file;
 use crate::printer::{Answer, Page};
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -42,10 +43,7 @@ impl Answer for Proven {
 
 impl Prove {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        if files::exists(&self.to)? {
-            return Err(Error::conflict("file_exists", format!("{} exists already", self.to.display()))
-                .hint("name a file that does not exist"));
-        }
+        check_new_file(&self.to)?;
         let client = surface.open(Access::Write)?.client().await?;
         let erasure = client.erasure(&self.erasure).await?;
         let id = erasure.started.erasure.to_string();
