@@ -270,7 +270,7 @@ fn a_copy_from_before_the_end_of_an_erasure_is_not_served_after_it() {
         let mut command = place.command(&["erase", "--session", &gone, "--reason", "x", "--yes"]);
         assert_eq!(command.env("SAMITE_KILL_POINT", point).output().unwrap().status.code(), None, "{point}");
         let copy = place.path().join("copy");
-        copy_tree(&place.store(), &copy);
+        crate::support::copy_tree(&place.store(), &copy);
         place.json(&["erase", "resume"]).json();
         let in_copy = |arguments: &[&str]| {
             let mut command = place.command(&[&["--json"], arguments].concat());
@@ -289,19 +289,5 @@ fn a_copy_from_before_the_end_of_an_erasure_is_not_served_after_it() {
         assert_eq!(listed["erasures"][0]["replayed"], point != "erase.recorded", "{point}");
         assert_eq!(in_copy(&["read", &gone]).error(3)["code"], "no_session", "{point}");
         assert_eq!(in_copy(&["verify"]).status, 0, "{point}");
-    }
-}
-
-#[cfg(feature = "kill-points")]
-fn copy_tree(from: &std::path::Path, to: &std::path::Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_tree(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), &target).unwrap();
-        }
     }
 }

@@ -254,3 +254,19 @@ fn time(text: &str) -> Option<usize> {
         None
     }
 }
+
+/// Copies a directory with all that is in it.
+#[cfg(feature = "kill-points")]
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
+    use std::fs;
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}

@@ -9,7 +9,7 @@ mod scopes;
 mod surfaces;
 
 use crate::outsiders::installed;
-use crate::support::{Place, text};
+use crate::support::{Place, copy_tree, text};
 use garden::Garden;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -187,19 +187,6 @@ fn copy_of(place: &Place) -> Place {
     }
     fs::copy(place.path().join("master.key"), copy.path().join("master.key")).unwrap();
     copy
-}
-
-fn copy_tree(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_tree(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), &target).unwrap();
-        }
-    }
 }
 
 /// Puts another store in the place of this one's.

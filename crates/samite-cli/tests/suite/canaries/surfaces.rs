@@ -433,7 +433,7 @@ fn others(garden: &Garden, three: &mut dyn FnMut() -> [String; 3]) {
     let [said, name, more] = three();
     let from = format!("{fixtures}/openhands/4ac5c60eee9249239fdf265e389ec12c");
     let to = garden.beside("conversation");
-    super::copy_tree(std::path::Path::new(&from), &to);
+    crate::support::copy_tree(std::path::Path::new(&from), &to);
     let replace = |path: &std::path::Path, words: &[(&str, &str)]| {
         let mut text = fs::read_to_string(path).unwrap();
         for (from, to) in words {
