@@ -9,7 +9,7 @@ use crate::table::{Row, Table, Target};
 use crate::turns::{count, in_turns, median, since};
 use futures_lite::future::block_on;
 use rusqlite::Connection;
-use samite::audit::tlog::leaf::Actor;
+use samite::audit::tlog::leaf::{Actor, Word};
 use samite::audit::tlog::log::{LeafDraft, LogFinisher};
 use samite::{Backends, NewSession, Store, Writer, WriterOptions};
 use samite_blocks::FilePackStore;
@@ -58,7 +58,9 @@ impl Acts {
         let mut id = [7; 16];
         id.iter_mut().zip(self.next.to_be_bytes()).for_each(|(to, from)| *to = from);
         let actor = Actor { user: OWNER, agent: Some(Pseudonym([3; 16])), workload: Some(Pseudonym([4; 16])) };
-        let (policy, consent, anchors) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        // What most leaves say of what is in force.
+        let policy = ["pii_report", "secret_redact"].iter().filter_map(|word| Word::new(word).ok()).collect();
+        let (consent, anchors) = (BTreeSet::new(), Vec::new());
         NewEntry {
             id: EntryId(id),
             kind: EntryKind::BRANCH_FORKED,

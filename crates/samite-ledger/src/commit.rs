@@ -21,6 +21,9 @@ pub struct Commit {
     pub unpin: Vec<PinId>,
     /// Renews a lease in passing: the journal, the epoch it must still have, and when it now expires (ns since 1970).
     pub renew: Option<(JournalId, u64, i64)>,
+    /// The beginning of an audit log that goes, because it is kept elsewhere: the log and the first index that stays. One
+    /// that the log does not have is `invalid` (`prune_beyond`): the last leaf always stays.
+    pub prune: Option<(u64, u64)>,
 }
 
 /// What a journal is for. Codes are permanent.

@@ -144,6 +144,10 @@ kinds! {
     TRANSFER_DECIDED = 88, "transfer_decided";
     /// The store was copied: what is erased later is still in that copy (tenant's control journal).
     BACKED_UP = 86, "backed_up";
+    /// The organisation's own policies were decided, or taken back (tenant's control journal).
+    ORGANISATION_SET = 93, "organisation_set";
+    /// The beginning of the audit log was moved to an archive, and left the store (the audit log's own journal).
+    AUDIT_ARCHIVED = 94, "audit_archived";
     /// Data of a person, or the master key, was handed out (tenant's control journal).
     HANDED_OUT = 95, "handed_out";
 }

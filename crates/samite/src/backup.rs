@@ -61,7 +61,7 @@ impl Embedded {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; as [`Embedded::backup`].
     pub async fn backup_by(&self, client: &Client, to: &Path, options: &BackupOptions) -> Result<Backup> {
-        self.backup_as(client.operator()?.by(), to, options).await
+        self.backup_as(client.operator().await?.by(), to, options).await
     }
 
     async fn backup_as(&self, by: By, to: &Path, options: &BackupOptions) -> Result<Backup> {

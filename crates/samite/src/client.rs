@@ -35,7 +35,7 @@ impl Client {
         }
         let subject = core.0.keys.subject(&owner)?;
         let control = core.tenant_control();
-        let authority = Authority::new(core, principal, subject, store.policies.clone())?;
+        let authority = Authority::new(core, principal, subject, store.policies.clone(), true)?;
         Ok(Self::guarded(authority, subject, control, writable, store.reads.clone()))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::access::{Policies, Registry};
 use crate::client::Client;
+use crate::in_force::{Flagged, InForce};
 use crate::log::Entry;
 use crate::views::{self, IndexHash, Projection};
 use samite_audit::leaf::{Actor, Anchor};
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The backends that a store stands on; an embedded store makes them from a directory.
 #[derive(Clone)]
@@ -59,17 +61,21 @@ pub struct Store {
 impl Store {
     /// A store over these backends.
     pub fn new(backends: Backends) -> Self {
-        Self {
-            core: Arc::new(Core(backends, crate::redaction::Cache::default())),
-            policies: None,
-            reads: Arc::default(),
-        }
+        Self { core: Core::of(backends), policies: None, reads: Arc::default() }
     }
 
     /// The store under an organisation's policies, which are asked at each act of every client that is made of it from now on.
     #[must_use]
     pub fn under(mut self, policies: Arc<dyn Policies>) -> Self {
         self.policies = Some(policies);
+        self
+    }
+
+    /// The store where time passes otherwise than by the system's clock: what clients that are made of it from now on read of
+    /// others is recorded once `pause`, called on a thread of its own, returns.
+    #[must_use]
+    pub fn gathering(mut self, pause: Arc<dyn Fn(Duration) + Send + Sync>) -> Self {
+        self.reads = Arc::new(Registry::with_pause(pause));
         self
     }
 
@@ -86,6 +92,7 @@ impl Store {
     /// # Errors
     /// `denied` when the principal is incomplete or of another tenant.
     pub async fn client(&self, principal: Principal) -> Result<Client> {
+        self.core.refresh().await?;
         let client = Client::new(self, principal, true)?;
         client.record_principal().await?;
         Ok(client)
@@ -105,7 +112,7 @@ impl Store {
 const LOADED: u64 = 64 << 20;
 
 /// The backends, with what the fabric does to them everywhere.
-pub(crate) struct Core(pub(crate) Backends, pub(crate) crate::redaction::Cache);
+pub(crate) struct Core(pub(crate) Backends, pub(crate) InForce);
 
 /// An entry about to be written.
 #[derive(Clone)]
@@ -143,6 +150,13 @@ pub(crate) struct Segment {
 }
 
 impl Core {
+    /// The whole tenant over these backends, whose acts carry what is in force.
+    fn of(backends: Backends) -> Arc<Self> {
+        let in_force = InForce::new(backends.clone());
+        let flagged = Flagged::new(Self(backends.clone(), in_force.clone()));
+        Arc::new(Self(Backends { ledger: Arc::new(flagged), ..backends }, in_force))
+    }
+
     pub(crate) fn now(&self) -> i64 {
         self.0.clock.now()
     }
@@ -236,7 +250,7 @@ impl Core {
         })
     }
 
-    /// What the audit log is to say of an entry besides where it is.
+    /// What the audit log is to say of an entry besides where it is; what is in force comes to it with the commit.
     pub(crate) fn leaf(&self, author: &Author, anchors: Vec<Anchor>) -> Result<Vec<u8>> {
         let owner = self.0.keys.audit_person(author.subject.pseudonym)?;
         let (policy, consent) = (BTreeSet::new(), BTreeSet::new());

@@ -161,6 +161,7 @@ impl Embedded {
         };
         if !first_use {
             embedded.settle_region()?;
+            embedded.settle_organisation()?;
         }
         // One that has lost entries is only looked at, until a person has accepted that.
         if !first_use && embedded.ledger.lost().is_empty() {
@@ -232,7 +233,11 @@ impl Embedded {
     /// `unavailable` when that cannot be recorded.
     pub async fn client(&self) -> Result<crate::Client> {
         let principal = local_principal(self.tenant.clone());
-        if self.read_only { self.store.reader(principal) } else { self.store.client(principal).await }
+        if !self.read_only {
+            return self.store.client(principal).await;
+        }
+        self.store.core.refresh().await?;
+        self.store.reader(principal)
     }
 
     /// The directory of the signs of life of running steps.

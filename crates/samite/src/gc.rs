@@ -90,7 +90,7 @@ impl Client {
     /// `denied` (`scope_missing`) for who may not look after the tenant;
     /// `corrupt` naming the block when something that is kept is missing or damaged.
     pub async fn plan_collection(&self) -> Result<CollectionPlan> {
-        self.operator()?.plan_of_all().await
+        self.operator().await?.plan_of_all().await
     }
 
     async fn plan_of_all(&self) -> Result<CollectionPlan> {
@@ -141,7 +141,7 @@ impl Client {
     /// # Errors
     /// As [`Client::collect`].
     pub async fn collect_with(&self, options: &CollectOptions) -> Result<Collected> {
-        self.operator()?.collect_for_all(options).await
+        self.operator().await?.collect_for_all(options).await
     }
 
     async fn collect_for_all(&self, options: &CollectOptions) -> Result<Collected> {

@@ -47,7 +47,7 @@ impl Embedded {
     /// `denied` (`scope_missing`) for who may not operate the tenant; `invalid` (`cannot_export`) where the key is not this
     /// store's to give; `unavailable` when it cannot be recorded.
     pub async fn export_key(&self, client: &Client, passphrase: &str) -> Result<Vec<u8>> {
-        let client = client.operator()?;
+        let client = client.operator().await?;
         let exported = self.keys().master().export(passphrase)?;
         client.record_handed_out(Handed::KeyExport, None, 0).await?;
         Ok(exported)

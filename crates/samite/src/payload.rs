@@ -15,7 +15,7 @@ pub use access::{GrantRevoked, Granted, Looked, ReadRecorded};
 pub use artifact::{
     ArtifactPublished, ArtifactRecord, ArtifactRetained, Input, Keep, KnownBy, Lineage, MadeBy, MadeWith, PublishedBy,
 };
-pub use audit::{Anchored, AnchoredJournal, HeadPublished};
+pub use audit::{Anchored, AnchoredJournal, AuditArchived, HeadPublished};
 pub use erasure::{
     BackedUp, Counted, DerivedRoot, Erased, ErasureExtended, ErasureStarted, HoldLifted, HoldSet, KeptRow, KeptRows,
     NamedActor, Unreached,
@@ -24,7 +24,8 @@ pub use event::{EVENTS, Event, is_event};
 pub use handed_out::{Handed, HandedOut};
 pub use merge::{MergeAborted, MergeDecision, MergeStarted, Merged};
 pub use policy::{
-    CaptureSet, ConsentSet, DatasetExported, ProcessorSet, Refused, RegionSet, RetentionSet, TransferDecided,
+    CaptureSet, ConsentSet, DatasetExported, OrganisationSet, ProcessorSet, Refused, RegionSet, RetentionSet,
+    TransferDecided,
 };
 pub use redaction::{FileFound, FoundMany, KindFound, Marks, RedactionSet, SecretRegistered, Submitted};
 

@@ -216,7 +216,9 @@ impl Core {
                 let registered: SecretRegistered = entry.json()?;
                 views::secret_registered(self.secret_hash(&registered.name), &registered)
             }
+            K::ORGANISATION_SET => crate::organisation::views_of(&entry.json()?),
             K::ANCHORED => views::anchored(&entry.json()?),
+            K::AUDIT_ARCHIVED => views::audit_archived(&entry.json()?),
             K::PRINCIPAL_SEEN => views::principal_seen(entry.header.actor),
             K::SESSION_CREATED => views::session_created(&entry.json()?),
             K::SESSION_SETTINGS => views::session_settings(),

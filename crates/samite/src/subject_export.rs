@@ -80,7 +80,7 @@ impl Embedded {
     /// else's; `not_found` (`no_subject`) when there is nothing of the user; `conflict` (`not_empty`) when the directory holds
     /// something other than what an export left behind that was cut off; `corrupt` naming what cannot be read.
     pub async fn export_subject(&self, client: &Client, options: &SubjectExportOptions) -> Result<SubjectExport> {
-        let client = &client.to_hand_out(&options.user)?;
+        let client = &client.to_hand_out(&options.user).await?;
         let core = &client.core;
         let user = user_name(&options.user)?;
         let subject = client.pseudonym_of_user(&options.user)?;

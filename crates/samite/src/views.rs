@@ -2,10 +2,10 @@
 //! rebuild.
 
 use crate::payload::{
-    Anchored, AnchoredJournal, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased, ErasureExtended,
-    ErasureStarted, GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged, SecretRegistered, SessionCreated,
-    SessionKeyed, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited, TreeRecorded, TurnEnded,
-    WorkspaceAttached, WorkspaceClosed,
+    Anchored, AnchoredJournal, AuditArchived, BranchCurrent, BranchDeleted, BranchForked, BranchLifetime, Erased,
+    ErasureExtended, ErasureStarted, GrantRevoked, Granted, HoldLifted, HoldSet, MergeStarted, Merged,
+    SecretRegistered, SessionCreated, SessionKeyed, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited,
+    TreeRecorded, TurnEnded, WorkspaceAttached, WorkspaceClosed,
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::erasure::Scope;
@@ -103,6 +103,9 @@ pub(crate) mod register {
     pub(crate) const WORKSPACE: u16 = 4;
     /// How far a journal was when it was last anchored; hash = its id, value = seq and link (the audit log's own journal).
     pub(crate) const ANCHORED: u16 = 13;
+    /// Leaves of the audit log that were moved to an archive; hash = log and first index (u64 each), value = the first index that
+    /// stayed (the audit log's own journal).
+    pub(crate) const ARCHIVED: u16 = 14;
     /// An erasure that is not done; hash = its id. The register's entry has the rest (tenant's control journal).
     pub(crate) const ERASING: u16 = 30;
     /// A person who was erased; hash = their pseudonym, value = the erasure (tenant's control journal).
@@ -127,6 +130,8 @@ pub(crate) mod register {
     pub(crate) const CAPTURE: u16 = 47;
     /// How long a kind of things is kept; hash = its code.
     pub(crate) const RETENTION: u16 = 45;
+    /// The organisation's own policies, which the entry that set the register has (tenant's control journal).
+    pub(crate) const ORGANISATION: u16 = 48;
 }
 
 /// Hashes callers' strings for one subject.
@@ -611,6 +616,14 @@ pub(crate) fn session_created(created: &SessionCreated) -> Projection {
 /// What is decided for a session is in the last such entry.
 pub(crate) fn session_settings() -> Projection {
     Projection::default().set(register::SETTINGS, [0; 16], Vec::new())
+}
+
+/// Leaves that are not in the store any more.
+pub(crate) fn audit_archived(part: &AuditArchived) -> Projection {
+    let mut hash = [0; 16];
+    let places = part.log.to_be_bytes().into_iter().chain(part.from.to_be_bytes());
+    hash.iter_mut().zip(places).for_each(|(to, from)| *to = from);
+    Projection::default().set(register::ARCHIVED, hash, part.to.to_be_bytes().to_vec())
 }
 
 /// What is looked for in what is written is in the last such entry.

@@ -11,8 +11,9 @@ pub use folder::{FolderTiles, HEAD_FILE, read_head};
 pub use segment::{Archived, Pruned, archive, older_than, prune};
 pub use verify::{Finding, MOST_FINDINGS, Verification, continues, verify, verify_segment};
 
+use crate::merkle::Hash;
 use crate::note::{Note, VerifierKey};
-use crate::tile::{Edge, TileKind, TileStream};
+use crate::tile::{Edge, FULL, TileKind, TileStream};
 use crate::tree_head::{OpenedTreeHead, TreeHead};
 use samite_host::files::{self, PRIVATE_FILE};
 use samite_host::kill_point;
@@ -53,14 +54,42 @@ pub fn export<I>(
 where
     I: Iterator<Item = Result<Vec<u8>>>,
 {
+    export_after(folder, signed, log, &[], entries, progress)
+}
+
+/// The same of a log whose beginning was pruned: of that only the roots of its full bundles are left. A new folder then has all
+/// nodes above, and the bundles and tiles of leaves from the minimum index on, 256 times the number of roots.
+///
+/// # Errors
+/// As [`export`]; `conflict` (`export_behind`) when the folder has a log that ends before the minimum index.
+pub fn export_after<I>(
+    folder: &Path,
+    signed: &Note,
+    log: &VerifierKey,
+    bundles: &[Hash],
+    entries: impl FnOnce(u64) -> I,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Exported>
+where
+    I: Iterator<Item = Result<Vec<u8>>>,
+{
     let opened = TreeHead::open(signed.to_string().as_bytes(), log, &[])?;
     let (head, mut signed) = (opened.head, opened.note);
     files::create_private_dir(folder)?;
     let edge = begin(folder, &head, log, &mut signed)?;
     let before = edge.size();
+    let minimum = u64::from(FULL).saturating_mul(bundles.len() as u64);
+    if before > 0 && before < minimum {
+        let what = format!("{} has {before} entries, and the log begins at {minimum} now", folder.display());
+        return Err(Error::conflict("export_behind", what).hint("export into a new directory"));
+    }
     let mut exported = Exported { before, after: head.size, ..Exported::default() };
-    let wanted = usize::try_from(head.size - before).unwrap_or(usize::MAX);
-    let mut stream = TileStream::new(edge, entries(before).take(wanted));
+    let wanted = |from: u64| usize::try_from(head.size.saturating_sub(from)).unwrap_or(usize::MAX);
+    let mut stream = if before == 0 {
+        TileStream::after(bundles, entries(minimum).take(wanted(minimum)))
+    } else {
+        TileStream::new(edge, entries(before).take(wanted(before)))
+    };
     for file in stream.by_ref() {
         let file = file?;
         let path = folder.join(file.path.to_string());

@@ -101,7 +101,11 @@ fn has(published: &Published, current: Option<&LogState>, leaf: LeafReader<'_>) 
     }
     let Some(last) = published.head.size.checked_sub(1) else { return Ok(true) };
     // Leaves hold random ids: two copies that went on apart have no leaf in common.
-    Ok(leaf(current.log, last)?.is_some_and(|leaf| leaf_hash(&leaf) == published.last_leaf))
+    Ok(match leaf(current.log, last)? {
+        Some(leaf) => leaf_hash(&leaf) == published.last_leaf,
+        // What was archived was published by that: the note is older than the log, and not the log an older copy.
+        None => last.saturating_add(1) < current.size && leaf(current.log, 0)?.is_none(),
+    })
 }
 
 impl Finisher for LogFinisher {

@@ -29,6 +29,20 @@ impl Frontier {
         Ok(Self { size, peaks })
     }
 
+    /// That of a tree of which only the roots over each 256 leaves are left: they are all that bundles and tiles of leaves stand for.
+    pub fn of_bundles(roots: &[Hash]) -> Self {
+        let mut frontier = Self::new();
+        for root in roots {
+            frontier.push_bundle(*root);
+        }
+        frontier
+    }
+
+    /// Appends 256 leaves by the root over them, to a tree of a multiple of 256; to any other it does nothing.
+    pub fn push_bundle(&mut self, root: Hash) {
+        self.push_complete(root, 8);
+    }
+
     /// How many leaves the tree has.
     pub const fn size(&self) -> u64 {
         self.size

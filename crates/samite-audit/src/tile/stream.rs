@@ -93,6 +93,17 @@ impl<I: Iterator<Item = Result<Vec<u8>>>> TileStream<I> {
         Self { entries: Some(entries), began: edge.size, edge, ready: VecDeque::new() }
     }
 
+    /// The files of a log that begins later than its first entry: of what is before, only the roots of full bundles are there. Its
+    /// nodes are among the files, the bundles and tiles of leaves are not.
+    pub fn after(bundles: &[Hash], entries: I) -> Self {
+        let mut stream = Self::new(Edge::default(), entries);
+        for root in bundles {
+            stream.edge.size += u64::from(FULL);
+            stream.take_hash(1, *root);
+        }
+        stream
+    }
+
     /// The frontier after all entries that were taken so far; that of the whole log when the stream has ended.
     pub fn frontier(&self) -> Frontier {
         self.edge.frontier()
@@ -105,12 +116,16 @@ impl<I: Iterator<Item = Result<Vec<u8>>>> TileStream<I> {
             let bytes = std::mem::take(&mut self.edge.bundle);
             self.ready.push_back(file(TileKind::Entries, self.edge.size, FULL, bytes));
         }
-        let (mut level, mut hash) = (0_u8, leaf_hash(entry));
+        self.take_hash(0, leaf_hash(entry));
+        Ok(())
+    }
+
+    fn take_hash(&mut self, level: u8, hash: Hash) {
+        let (mut level, mut hash) = (level, hash);
         // Each tile that is full is one hash of the level above.
         while let Some(above) = self.push(level, hash) {
             (level, hash) = (level + 1, above);
         }
-        Ok(())
     }
 
     /// Puts a hash on a level of tiles: the root of its tile when that is full now.

@@ -9,6 +9,7 @@ mod kills;
 mod log;
 mod others;
 mod proofs;
+mod pruned;
 mod segments;
 mod tampering;
 mod witnesses;

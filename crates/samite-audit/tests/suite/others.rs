@@ -62,6 +62,23 @@ impl Verifier {
         }
     }
 
+    /// Verifies what a log has from an index on, after its beginning was pruned. `aics-tlog` finds the roots of right halves in
+    /// tiles of leaves only, which are pruned with them: of such a log it verifies the tree head.
+    pub(crate) fn verify_from(&self, folder: &Path, minimum: u64, size: u64) -> Result<(), String> {
+        let (key, minimum) = (key().verifier().to_string(), minimum.to_string());
+        match self {
+            Self::Program(..) => {
+                let said = self.run(&["-from", &minimum, folder.to_str().unwrap(), &key])?;
+                if said == format!("{size}\n") { Ok(()) } else { Err(said) }
+            }
+            Self::Aics(_) => {
+                let head = folder.join("checkpoint");
+                let note = ["verify-checkpoint", "--note", head.to_str().unwrap()];
+                self.run(&[&note[..], &["--log-key", &key, "--origin", ORIGIN]].concat()).map(drop)
+            }
+        }
+    }
+
     /// Verifies a log of this size with its public key; of one that looks at single entries, this one.
     pub(crate) fn verify(&self, folder: &Path, size: u64, index: u64) -> Result<(), String> {
         let key = key().verifier().to_string();

@@ -30,7 +30,7 @@ impl On {
     /// mistyped would have no effect, and nobody would know.
     pub(super) async fn find(&self, client: &Client, must_be_known: bool) -> Result<Whose> {
         match (&self.user, &self.session) {
-            (Some(user), _) if must_be_known => client.known_user(user).map(Whose::User),
+            (Some(user), _) if must_be_known => client.known_user(user).await.map(Whose::User),
             (Some(user), _) => client.pseudonym_of_user(user).map(Whose::User),
             (None, Some(session)) => session.find_session(client).await.map(Whose::Session),
             (None, None) => Err(Error::invalid("usage", "neither a user nor a session is named")),

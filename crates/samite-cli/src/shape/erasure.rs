@@ -382,11 +382,11 @@ pub(crate) struct HoldsShape {
 }
 
 impl HoldsShape {
-    pub(crate) fn new(client: &Client, holds: &[Hold]) -> Result<Self> {
+    pub(crate) async fn new(client: &Client, holds: &[Hold]) -> Result<Self> {
         let mut all = Vec::new();
         for hold in holds {
             let (HoldOn::User { subject } | HoldOn::Session { subject, .. }) = hold.on;
-            let user = client.name_of(subject)?.map(|owner| owner.to_string());
+            let user = client.name_of(subject).await?.map(|owner| owner.to_string());
             all.push(HoldShape { user, ..HoldShape::new(hold) });
         }
         Ok(Self { holds: all })

@@ -36,10 +36,10 @@ pub(crate) struct ConsentsShape {
 
 impl ConsentsShape {
     /// What was said, and whether what was asked about may be used by that.
-    pub(crate) fn new(client: &Client, consents: &[Consent], may: Option<bool>) -> Result<Self> {
+    pub(crate) async fn new(client: &Client, consents: &[Consent], may: Option<bool>) -> Result<Self> {
         let mut all = Vec::new();
         for consent in consents {
-            let user = client.name_of(consent.on.subject())?.map(|owner| owner.to_string());
+            let user = client.name_of(consent.on.subject()).await?.map(|owner| owner.to_string());
             all.push(ConsentShape { user, ..Self::shape(consent) });
         }
         Ok(Self { consents: all, may })

@@ -34,6 +34,7 @@ mod merges;
 mod merging;
 #[path = "../../../samite/tests/suite/mount.rs"]
 mod mount;
+mod organisation;
 mod other_steps;
 mod outsiders;
 mod places;

@@ -20,8 +20,8 @@ fn what_is_due_is_erased_with_a_proof_and_what_is_held_stays() {
     place.json(&["retain", "set", "session", "400d"]).json();
     assert_eq!(due(&place.json(&["retain", "preview"]).json()), []);
     let set = place.json(&["retain", "set", "session", "0d"]).json();
-    assert_eq!(set["retentions"][0], json!({"kind": "session", "days": 0}));
-    assert_eq!(set["retentions"][1], json!({"kind": "artifact", "days": null}));
+    assert_eq!(set["retentions"][0], json!({"kind": "session", "days": 0, "archive": null}));
+    assert_eq!(set["retentions"][1], json!({"kind": "artifact", "days": null, "archive": null}));
     place.json(&["hold", "set", "--session", &held, "--reason", "case 12"]).json();
     let mut expected = [(gone.clone(), false), (held.clone(), true)];
     expected.sort();
@@ -66,4 +66,24 @@ fn an_artifact_goes_by_retention_only_where_nothing_else_was_decided() {
     assert_eq!((applied["due"].as_array().unwrap().len(), text(&applied, "/due/0/artifact")), (1, gone.clone()));
     assert_eq!(place.json(&["artifact", "show", &gone]).status, 3);
     assert_eq!(place.run(&["artifact", "get", &kept, "back"]).status, 0);
+}
+
+#[test]
+fn the_audit_log_is_kept_for_its_floor_and_then_moves_to_the_archive_that_is_named() {
+    let place = Place::new();
+    place.session();
+    let error = place.json(&["retain", "set", "audit", "182d", "--archive", "cold"]).error(2);
+    assert_eq!(error["code"], "below_floor");
+    assert_eq!(place.json(&["retain", "set", "session", "200d", "--archive", "cold"]).error(2)["code"], "usage");
+    assert_eq!(place.json(&["retain", "set", "audit", "keep", "--archive", "cold"]).error(2)["code"], "usage");
+    let set = place.json(&["retain", "set", "audit", "183d", "--archive", "cold"]).json();
+    let cold = place.path().canonicalize().unwrap().join("cold");
+    assert_eq!(set["retentions"][2], json!({"kind": "audit", "days": 183, "archive": cold}));
+    // Nothing is that old.
+    let applied = place.json(&["retain", "apply", "--yes"]).json();
+    assert_eq!((applied["due"].clone(), applied["leaves"].clone()), (json!([]), json!([])));
+    let verified = place.json(&["audit", "verify", "--archive", "cold"]).json();
+    assert_eq!((verified["archived"].clone(), verified["unread"].clone()), (json!(0), json!(0)));
+    let set = place.json(&["retain", "set", "audit", "keep"]).json();
+    assert_eq!(set["retentions"][2], json!({"kind": "audit", "days": null, "archive": null}));
 }

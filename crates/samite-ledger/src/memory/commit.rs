@@ -36,6 +36,9 @@ impl State {
             held.durable = expires;
             held.released = false;
         }
+        if let Some((log, before)) = commit.prune {
+            self.logs.prune(log, before);
+        }
         self.finish(group)?;
         Ok(Receipt { first_seqs })
     }
@@ -102,6 +105,9 @@ impl State {
                 return Err(refusal::journal_exists(new.id));
             }
             links.push(self.first_link(new, &made)?);
+        }
+        if let Some((log, before)) = commit.prune {
+            refusal::check_prune(log, before, self.logs.state(Some(log)).map_or(0, |state| state.size))?;
         }
         for append in &commit.appends {
             if !made.contains(&append.journal) && self.journal(append.journal)?.state.status == JournalStatus::Deleted {

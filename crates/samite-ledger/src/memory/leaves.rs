@@ -21,6 +21,10 @@ impl Logs {
         found.cloned()
     }
 
+    pub(super) fn prune(&mut self, log: u64, before: u64) {
+        self.leaves.retain(|(of, index), _| *of != log || *index >= before);
+    }
+
     pub(super) fn leaves(&self, log: u64, from: u64, limit: usize) -> Vec<Vec<u8>> {
         let following = (from..).zip(self.leaves.range((log, from)..=(log, u64::MAX)));
         let found = following.take_while(|(index, ((_, stored), _))| index == stored);

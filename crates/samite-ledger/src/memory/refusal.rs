@@ -15,6 +15,15 @@ pub(crate) fn check_leaf(entry: &NewEntry, is_made: bool) -> Result<()> {
     }
 }
 
+/// Refuses to take the last leaf of a log away, or one that there is not.
+pub(crate) fn check_prune(log: u64, before: u64, size: u64) -> Result<()> {
+    if before < size {
+        return Ok(());
+    }
+    Err(Error::invalid("prune_beyond", format!("log {log} has {size} leaves, and cannot begin at {before}"))
+        .hint("name a leaf that the log has"))
+}
+
 pub(crate) fn no_finisher() -> Error {
     Error::invalid("no_finisher", "the ledger was opened without an audit log")
         .hint("open it with a finisher, or write entries without leaves")

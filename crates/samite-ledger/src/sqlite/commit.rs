@@ -35,6 +35,9 @@ impl Work<'_> {
         for pin in &commit.unpin {
             self.drop_pin(*pin)?;
         }
+        if let Some((log, before)) = commit.prune {
+            super::leaves::prune(self.database, log, before)?;
+        }
         if let Some((journal, _, expires)) = commit.renew {
             self.renew(journal, expires)?;
         }
@@ -61,6 +64,10 @@ impl Work<'_> {
                 self.key_live(entry.key)?;
                 refusal::check_leaf(entry, self.finisher.is_some())?;
             }
+        }
+        if let Some((log, before)) = commit.prune {
+            let size = super::leaves::state(self.database, Some(log))?.map_or(0, |state| state.size);
+            refusal::check_prune(log, before, size)?;
         }
         self.check_blocks(&commit.blocks, &commit.packs)?;
         if let Some((journal, epoch, _)) = commit.renew {

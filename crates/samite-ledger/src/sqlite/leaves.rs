@@ -102,6 +102,14 @@ pub(super) fn leaves(database: &Connection, log: u64, from: u64, most: usize) ->
     Ok(found)
 }
 
+/// Takes the leaves of a log before an index away.
+pub(super) fn prune(database: &Connection, log: u64, before: u64) -> rusqlite::Result<()> {
+    database
+        .prepare_cached("DELETE FROM leaf WHERE id >= ?1 AND id < ?2")?
+        .execute((leaf_id(log, 0), leaf_id(log, before)))?;
+    Ok(())
+}
+
 /// What is read of a ledger that only an older version wrote, which has no log.
 pub(super) fn or_none<T: Default>(
     database: &Connection,

@@ -189,7 +189,7 @@ impl Decision {
             }
             Reason::Forbidden => {
                 Error::denied("policy_forbids", format!("the organisation's policies forbid to {right} {what}"))
-                    .hint("ask whoever keeps the policies")
+                    .hint("ask whoever keeps the policies; where they cannot be evaluated, everything is forbidden")
             }
             Reason::Scope => {
                 Error::denied("scope_missing", format!("no scope allows this principal to {right} {what}"))

@@ -88,6 +88,8 @@ mod tests {
                 "region_set",
                 "transfer_decided",
                 "backed_up",
+                "organisation_set",
+                "audit_archived",
                 "handed_out",
             ]
         );

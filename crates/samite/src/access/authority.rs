@@ -11,6 +11,7 @@ use samite_model::access::{
     Decision, Grant, Policy, Reason, Resource, ResourceKind, Right, Rights, Why, chain, decide,
 };
 use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Owner, Position, Principal, Pseudonym, Result, SessionId};
+use samite_policy::Target;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -86,6 +87,8 @@ pub(crate) struct Authority {
     policies: Option<Arc<dyn Policies>>,
     /// Those whom policies are asked about: all that it works for, and itself.
     chain: Vec<Principal>,
+    /// Whether the tenant's own policies are asked: not for what is done in the tenant's name, by whoever may.
+    is_bound: bool,
     /// What it may do with its user's own, where no policy says otherwise: nothing of that changes while it lives.
     own_rights: Rights,
     facts: RwLock<HashMap<JournalId, Facts>>,
@@ -99,6 +102,7 @@ impl Authority {
         principal: Principal,
         subject: Subject,
         policies: Option<Arc<dyn Policies>>,
+        is_bound: bool,
     ) -> Result<Self> {
         let own = principal.owner()?;
         let (keys, actor) = (&whole.0.keys, whole.0.keys.actor(&principal));
@@ -119,12 +123,14 @@ impl Authority {
             actor,
             named,
             policies,
+            is_bound,
             own_rights: Rights::NONE,
             facts,
             controls,
             grants,
         };
-        let allowed = |right: &Right| authority.on_own(*right, ResourceKind::Session, subject.0).is_allowed();
+        let own = OfWhat { kind: ResourceKind::Session, id: Some(subject.0), owner: Some(&authority.own) };
+        let allowed = |right: &Right| authority.decide_under(Policy::Silent, *right, &own, &[]).is_allowed();
         let own_rights = Rights::of(Right::ALL.into_iter().filter(allowed));
         authority.own_rights = own_rights;
         Ok(authority)
@@ -182,13 +188,38 @@ impl Authority {
     }
 
     fn decide(&self, right: Right, what: &OfWhat<'_>, grants: &[Grant]) -> Decision {
-        let policy = self
-            .policies
-            .as_ref()
-            .map_or(Policy::Silent, |all| Policy::of_chain(self.chain.iter().map(|who| all.say(who, right, what))));
+        self.decide_under(self.policy(right, what), right, what, grants)
+    }
+
+    /// What policies say: the tenant's own, then those that the store was opened under.
+    fn policy(&self, right: Right, what: &OfWhat<'_>) -> Policy {
+        if self.is_bound {
+            let OfWhat { kind, id, owner } = *what;
+            let target = Target { kind, id, owner, tenant: self.whole.0.keys.tenant() };
+            let organisation = self.whole.organisation();
+            let said = Policy::of_chain(self.chain.iter().map(|who| organisation.say(who, right, &target)));
+            if said != Policy::Silent {
+                return said;
+            }
+        }
+        let all = self.policies.as_ref();
+        all.map_or(Policy::Silent, |all| Policy::of_chain(self.chain.iter().map(|who| all.say(who, right, what))))
+    }
+
+    fn decide_under(&self, policy: Policy, right: Right, what: &OfWhat<'_>, grants: &[Grant]) -> Decision {
         let tenant = self.whole.0.keys.tenant();
         let resource = Resource { tenant, owner: what.owner, kind: what.kind, grants };
         decide(&self.principal, right, &resource, policy, self.whole.now())
+    }
+
+    /// Looks at the tenant's own policies where that is due.
+    pub(crate) async fn refresh(&self) -> Result<()> {
+        if self.is_bound { self.whole.refresh().await } else { Ok(()) }
+    }
+
+    /// Whether the principal may act on what is the tenant's, whatever policies say.
+    pub(crate) fn on_tenant_without_policies(&self, right: Right) -> Decision {
+        self.decide_under(Policy::Silent, right, &OfWhat { kind: ResourceKind::Tenant, id: None, owner: None }, &[])
     }
 
     /// Whether the principal may act on what is the tenant's.
@@ -198,7 +229,8 @@ impl Authority {
 
     /// Whether the principal may act so on what is its user's own.
     pub(crate) fn on_own(&self, right: Right, kind: ResourceKind, id: [u8; 16]) -> Decision {
-        if self.policies.is_none() && kind == ResourceKind::Session && self.own_rights.has(right) {
+        let is_free = self.policies.is_none() && (!self.is_bound || self.whole.organisation().is_none());
+        if is_free && kind == ResourceKind::Session && self.own_rights.has(right) {
             return Decision::Allow(Why::Owner);
         }
         self.decide(right, &OfWhat { kind, id: Some(id), owner: Some(&self.own) }, &[])

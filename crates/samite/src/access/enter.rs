@@ -82,7 +82,7 @@ impl Client {
 
     /// A client for what is done in the tenant's own name, by whoever may.
     pub(crate) fn unguarded(core: Arc<Core>, principal: Principal, subject: Subject, by: By) -> Result<Self> {
-        let authority = Arc::new(Authority::new(core.clone(), principal.clone(), subject, None)?);
+        let authority = Arc::new(Authority::new(core.clone(), principal.clone(), subject, None, false)?);
         let who = Reader { principal: principal.clone(), actor: by.actor, named: by.named, subject };
         let reads = Arc::new(Reads::new(core.clone(), core.tenant_control(), who, true, Arc::default()));
         Ok(Self { core, principal, subject, actor: by.actor, named: by.named, authority, reads })
@@ -101,6 +101,7 @@ impl Client {
     /// `not_found` when there is no such session, or the principal may not see it: nobody can tell which.
     pub async fn enter(&self, session: SessionId) -> Result<Self> {
         let none = || no_session(&session.to_string());
+        self.authority.refresh().await?;
         let (control, owner) = self.authority.control(session).await?.ok_or_else(none)?;
         if !self.authority.on_session(Right::Read, session, owner).await?.decision.is_allowed() {
             return Err(none());
@@ -121,6 +122,7 @@ impl Client {
     /// `not_found` when there is no such artifact, or the principal may not see it.
     pub async fn enter_artifact(&self, artifact: ArtifactId) -> Result<Self> {
         let none = || crate::artifact::no_artifact(&artifact.to_string());
+        self.authority.refresh().await?;
         let (journal, owner) = self.artifact_home(artifact).await?.ok_or_else(none)?;
         if !self.authority.on_artifact(Right::Read, artifact, journal, owner).await?.decision.is_allowed() {
             return Err(none());
@@ -170,6 +172,7 @@ impl Client {
     /// As [`Client::enter`].
     pub async fn rights(&self, session: SessionId) -> Result<Rights> {
         let none = || no_session(&session.to_string());
+        self.authority.refresh().await?;
         let (_, owner) = self.authority.control(session).await?.ok_or_else(none)?;
         let rights = self.authority.rights_on(session, owner).await?;
         if rights.has(Right::Read) { Ok(rights) } else { Err(none()) }
@@ -186,7 +189,7 @@ impl Client {
         let whole = self.authority.whole.clone();
         let own = self.authority.subject;
         let subject = whole.0.keys.subject_of(own)?;
-        let authority = Authority::new(whole, principal.clone(), subject, self.authority.policies())?;
+        let authority = Authority::new(whole, principal.clone(), subject, self.authority.policies(), true)?;
         let (actor, named, authority) = (authority.actor, authority.named, Arc::new(authority));
         let reads = Arc::new(self.reads.of_another(Reader { principal: principal.clone(), actor, named, subject }));
         let core = authority.core(own, None, &reads);
@@ -210,8 +213,24 @@ impl Client {
     ///
     /// # Errors
     /// `denied` (`scope_missing`) for anybody else.
-    pub(crate) fn operator(&self) -> Result<Self> {
+    pub(crate) async fn operator(&self) -> Result<Self> {
+        self.authority.refresh().await?;
+        self.operator_now()
+    }
+
+    /// The same, by what was looked at last: for what asks the ledger before it does anything, which looks again.
+    pub(crate) fn operator_now(&self) -> Result<Self> {
         self.authority.on_tenant(Right::Operate).check(Right::Operate, "the tenant")?;
+        self.as_operator()
+    }
+
+    /// The same, where policies that cannot be evaluated are to be replaced.
+    pub(crate) fn operator_whatever_policies_say(&self) -> Result<Self> {
+        self.authority.on_tenant_without_policies(Right::Operate).check(Right::Operate, "the tenant")?;
+        self.as_operator()
+    }
+
+    fn as_operator(&self) -> Result<Self> {
         let subject = self.authority.whole.0.keys.subject_of(self.authority.subject)?;
         Ok(Self { subject, ..self.tenant_wide() })
     }
@@ -221,10 +240,11 @@ impl Client {
     ///
     /// # Errors
     /// `denied` (`scope_missing`), and (`not_granted`) in what is shared: erasing stays with the owner.
-    pub(crate) fn to_erase(&self, what: &EraseWhat) -> Result<Self> {
+    pub(crate) async fn to_erase(&self, what: &EraseWhat) -> Result<Self> {
         if matches!(what, EraseWhat::Secret(_)) {
-            return self.operator();
+            return self.operator().await;
         }
+        self.authority.refresh().await?;
         let own = self.authority.subject;
         let decision = self.authority.on_own(Right::Erase, ResourceKind::Session, own.0);
         decision.check(Right::Erase, "what is its user's")?;
@@ -232,7 +252,7 @@ impl Client {
             return Decision::Deny(Reason::NotGranted).check(Right::Erase, "what is shared").map(|_| self.clone());
         }
         match what {
-            EraseWhat::User(user) if self.pseudonym_of_user(user)? != own => self.operator(),
+            EraseWhat::User(user) if self.pseudonym_of_user(user)? != own => self.operator().await,
             _ => Ok(self.tenant_wide()),
         }
     }
@@ -241,10 +261,11 @@ impl Client {
     ///
     /// # Errors
     /// `denied` (`scope_missing`) for anybody else.
-    pub(crate) fn to_retain(&self) -> Result<Self> {
+    pub(crate) async fn to_retain(&self) -> Result<Self> {
+        self.authority.refresh().await?;
         let own = self.authority.subject;
         self.authority.on_own(Right::Erase, ResourceKind::Session, own.0).check(Right::Erase, "what is due")?;
-        self.operator()
+        self.operator().await
     }
 
     /// The whole tenant as it acts for each person of whom there is something, for who may operate it.
@@ -252,7 +273,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for anybody else; `unavailable` when the store cannot be read.
     pub(crate) async fn for_each_person(&self) -> Result<Vec<Self>> {
-        let operator = self.operator()?;
+        let operator = self.operator().await?;
         let keys = &operator.core.0.keys;
         let tenants = keys.tenant_pseudonym();
         let journals = operator.core.0.ledger.journals(JournalFilter::default()).await?;
@@ -273,13 +294,14 @@ impl Client {
     ///
     /// # Errors
     /// `denied` (`scope_missing`) for anybody else; `unavailable` when the keys cannot be read.
-    pub fn name_of(&self, owner: Pseudonym) -> Result<Option<Owner>> {
-        let operator = self.operator()?;
+    pub async fn name_of(&self, owner: Pseudonym) -> Result<Option<Owner>> {
+        let operator = self.operator().await?;
         operator.core.0.keys.owner_name(owner)
     }
 
     /// Whether this principal may change the settings, grants and lifetimes of a session.
     pub(crate) async fn may_manage(&self, session: SessionId) -> Result<bool> {
+        self.authority.refresh().await?;
         let Some((_, owner)) = self.authority.control(session).await? else { return Ok(false) };
         Ok(self.authority.on_session(Right::Manage, session, owner).await?.decision.is_allowed())
     }
@@ -290,6 +312,7 @@ impl Client {
     /// `denied` (`scope_missing`, `not_granted`) for who may not manage the session.
     pub(crate) async fn permit_managing(&self, session: SessionId) -> Result<()> {
         let none = || no_session(&session.to_string());
+        self.authority.refresh().await?;
         let (_, owner) = self.authority.control(session).await?.ok_or_else(none)?;
         let decided = self.authority.on_session(Right::Manage, session, owner).await?;
         decided.decision.check(Right::Manage, "the session").map(|_| ())
@@ -300,11 +323,12 @@ impl Client {
     ///
     /// # Errors
     /// `denied` (`scope_missing`) for anybody else.
-    pub(crate) fn to_hand_out(&self, user: &str) -> Result<Self> {
+    pub(crate) async fn to_hand_out(&self, user: &str) -> Result<Self> {
         let own = self.authority.subject;
         if self.pseudonym_of_user(user)? != own {
-            return self.operator();
+            return self.operator().await;
         }
+        self.authority.refresh().await?;
         self.authority.on_own(Right::Read, ResourceKind::Session, own.0).check(Right::Read, "what is its user's")?;
         Ok(self.tenant_wide())
     }
@@ -320,7 +344,7 @@ impl Client {
         if owner == self.authority.subject || owner == tenants || stored.payload.is_none() {
             return Ok(());
         }
-        self.reads.check()?;
+        self.reads.check().await?;
         let Some(facts) = self.authority.facts(journal).await? else { return Ok(()) };
         self.reads.note(journal, Facts { owner, ..facts }, std::slice::from_ref(stored));
         self.reads.record().await

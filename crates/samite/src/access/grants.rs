@@ -33,6 +33,8 @@ pub struct RecordedRead {
     pub position: Position,
     /// What was read by whom.
     pub recorded: ReadRecorded,
+    /// When that was recorded, in nanoseconds since 1970.
+    pub time: i64,
 }
 
 /// What is shared: the journal that has its grants, the artifact if it is one, and what the client may do with it.
@@ -149,7 +151,8 @@ impl Client {
                 }
                 let entry = self.core.open(control, stored)?;
                 if entry.payload.is_some() {
-                    reads.push(RecordedRead { position: entry.position, recorded: entry.json()? });
+                    let (position, time) = (entry.position, entry.header.time);
+                    reads.push(RecordedRead { position, recorded: entry.json()?, time });
                 }
             }
         }

@@ -32,6 +32,7 @@ impl Guarded {
     }
 
     async fn sees(&self, journal: JournalId) -> Result<Seen> {
+        self.authority.refresh().await?;
         self.authority.sees(journal, self.entered).await
     }
 
@@ -43,7 +44,8 @@ impl Guarded {
         }
     }
 
-    fn operate(&self) -> Result<()> {
+    async fn operate(&self) -> Result<()> {
+        self.authority.refresh().await?;
         self.authority.on_tenant(Right::Operate).check(Right::Operate, "the tenant").map(|_| ())
     }
 
@@ -137,6 +139,10 @@ impl Guarded {
     }
 
     async fn commit_guarded(&self, commit: Commit) -> Result<Receipt> {
+        self.authority.refresh().await?;
+        if commit.prune.is_some() {
+            self.operate().await?;
+        }
         for guard in &commit.guards {
             let journal = match guard {
                 Guard::Head { journal, .. }
@@ -192,6 +198,7 @@ impl Ledger for Guarded {
     }
 
     async fn journals(&self, filter: JournalFilter) -> Result<Vec<JournalState>> {
+        self.authority.refresh().await?;
         let mut seen = Vec::new();
         for state in self.inner().journals(filter).await? {
             let facts = Facts::of(&state);
@@ -206,7 +213,7 @@ impl Ledger for Guarded {
         let seen = self.seen(read.journal).await?;
         let (journal, payloads) = (read.journal, read.payloads);
         if payloads && is_others(&seen) {
-            self.reads.check()?;
+            self.reads.check().await?;
         }
         let found = match &seen {
             Seen::All { .. } => self.inner().read(read).await?,
@@ -223,7 +230,7 @@ impl Ledger for Guarded {
         // What they lead to is no entry: a tree and its files, an artifact and its bytes.
         let is_recorded = is_others(&seen) && matches!(query.kind, row::TREE | row::ARTIFACT);
         if is_recorded {
-            self.reads.check()?;
+            self.reads.check().await?;
         }
         let journal = query.at.journal;
         let rows = self.rows_of(query, seen).await?;
@@ -258,43 +265,43 @@ impl Ledger for Guarded {
     }
 
     async fn audit_log(&self, log: Option<u64>) -> Result<Option<LogState>> {
-        self.operate()?;
+        self.operate().await?;
         self.inner().audit_log(log).await
     }
 
     async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>> {
-        self.operate()?;
+        self.operate().await?;
         self.inner().leaves(log, from, limit).await
     }
 
     async fn replace_views(&self, generation: Vec<Generation>) -> Result<()> {
-        self.operate()?;
+        self.operate().await?;
         self.inner().replace_views(generation).await
     }
 
     async fn delete_journal(&self, journal: JournalId, keep_to: u64) -> Result<()> {
         self.seen(journal).await?;
-        let Act::Of(right) = act(EntryKind::BRANCH_DELETED) else { return self.operate() };
+        let Act::Of(right) = act(EntryKind::BRANCH_DELETED) else { return self.operate().await };
         self.authority.permit_on(journal, right, self.entered, &mut Vec::new()).await?;
         let facts = self.authority.facts(journal).await?;
         if facts.is_none_or(|facts| facts.kind != JournalKind::Branch) {
-            self.operate()?;
+            self.operate().await?;
         }
         self.inner().delete_journal(journal, keep_to).await
     }
 
     async fn erase(&self, erasure: Erasure) -> Result<Tombstones> {
-        self.operate()?;
+        self.operate().await?;
         self.inner().erase(erasure).await
     }
 
     async fn owned(&self, owner: Pseudonym) -> Result<Vec<Run>> {
-        self.operate()?;
+        self.operate().await?;
         self.inner().owned(owner).await
     }
 
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {
-        self.operate()?;
+        self.operate().await?;
         self.inner().destroy_keys(keys).await
     }
 }

@@ -1,5 +1,6 @@
-//! Reads by others than the owner, recorded in batches: within 100 ms of the first of a batch, and before the last client or
-//! reader of theirs is gone.
+//! Reads by others than the owner, recorded in batches: 50 ms after the first of a batch, and before the last client or reader of
+//! theirs is gone. Nothing more of others' is answered while what was answered 100 ms ago is not durable, so that a process which
+//! is killed has left out no more than that, however slow the disk is.
 
 use super::authority::Facts;
 use crate::core::{Author, Core};
@@ -15,8 +16,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How long reads are gathered. The commit takes its time beside: both are within 100 ms on a disk that syncs in 40.
+/// How long reads are gathered.
 const GATHERED: Duration = Duration::from_millis(50);
+
+/// Once the first read that is not durable is so old (ns), it is made durable before anything else is read.
+const BOUND: i64 = 100_000_000;
+
+/// How long one waits at a time for somebody else's commit, in milliseconds.
+const LOOK: u64 = 2;
+
+/// Lets so much time pass; by the system's clock where there is none.
+pub(crate) type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// So many journals are named in one entry.
 const NAMED: usize = 256;
@@ -31,6 +41,7 @@ pub(crate) struct Noted {
     who: Reader,
     state: Mutex<State>,
     changed: Condvar,
+    pause: Option<Pause>,
 }
 
 /// Who reads.
@@ -47,6 +58,8 @@ pub(super) struct Reader {
 #[derive(Default)]
 struct State {
     pending: BTreeMap<(Pseudonym, JournalId), Pending>,
+    /// Since when what is being recorded was read, batch by batch.
+    recording: Vec<i64>,
     /// Whether a thread waits to record it.
     waiting: bool,
     /// Why the last could not be recorded, by its code: until it can, nothing more of others' is read.
@@ -59,11 +72,23 @@ struct Pending {
     until: i64,
 }
 
+impl State {
+    /// When the first read was answered that is not durable.
+    fn since(&self) -> Option<i64> {
+        self.pending.values().map(|one| one.from).chain(self.recording.iter().copied()).min()
+    }
+}
+
 /// The notes of all clients of a store, so that closing it leaves none behind.
 #[derive(Default)]
-pub(crate) struct Registry(Mutex<Vec<Weak<Noted>>>);
+pub(crate) struct Registry(Mutex<Vec<Weak<Noted>>>, Option<Pause>);
 
 impl Registry {
+    /// Where time passes otherwise.
+    pub(crate) fn with_pause(pause: Pause) -> Self {
+        Self(Mutex::default(), Some(pause))
+    }
+
     fn add(&self, noted: &Arc<Noted>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|one| one.strong_count() > 0);
@@ -93,25 +118,45 @@ impl Reads {
         registry: Arc<Registry>,
     ) -> Self {
         let state = State { failed: (!writable).then_some("read_only"), ..State::default() };
-        let (state, changed) = (Mutex::new(state), Condvar::new());
-        let noted = Arc::new(Noted { whole, control, who, state, changed });
+        let (state, changed, pause) = (Mutex::new(state), Condvar::new(), registry.1.clone());
+        let noted = Arc::new(Noted { whole, control, who, state, changed, pause });
         registry.add(&noted);
         Self(noted, registry)
     }
 
     /// Notes for another principal over the same store.
     pub(super) fn of_another(&self, who: Reader) -> Self {
-        let Noted { whole, control, .. } = self.0.as_ref();
+        let Noted { whole, control, pause, .. } = self.0.as_ref();
         let failed = self.0.locked().failed;
         let (state, changed) = (Mutex::new(State { failed, ..State::default() }), Condvar::new());
-        let noted = Noted { whole: whole.clone(), control: *control, who, state, changed };
+        let noted = Noted { whole: whole.clone(), control: *control, who, state, changed, pause: pause.clone() };
         let noted = Arc::new(noted);
         self.1.add(&noted);
         Self(noted, self.1.clone())
     }
 
-    /// Refuses to read of others' what could not be recorded.
-    pub(super) fn check(&self) -> Result<()> {
+    /// Refuses to read of others' what could not be recorded, and waits until what was read too long ago is.
+    pub(super) async fn check(&self) -> Result<()> {
+        loop {
+            self.check_failed()?;
+            let (since, is_pending) = {
+                let state = self.0.locked();
+                (state.since(), !state.pending.is_empty())
+            };
+            let now = self.0.whole.now();
+            if since.is_none_or(|since| now.saturating_sub(since) < BOUND) {
+                return Ok(());
+            }
+            if is_pending {
+                // Where that fails, it is the next refusal.
+                self.0.record().await.ok();
+            } else {
+                self.0.whole.0.ledger.wait(self.0.control, u64::MAX, LOOK).await?;
+            }
+        }
+    }
+
+    fn check_failed(&self) -> Result<()> {
         let failed = self.0.locked().failed;
         match failed {
             // Who was erased reads nothing more of others: what was granted was the erased person's.
@@ -196,14 +241,15 @@ impl Noted {
         let noted = Arc::clone(self);
         let thread = std::thread::Builder::new().name("samite-reads".to_owned());
         let begun = thread.spawn(move || {
-            let state = noted.locked();
-            // Woken early when there is nothing left to wait for.
-            let (mut state, _) = noted
-                .changed
-                .wait_timeout_while(state, GATHERED, |state| !state.pending.is_empty())
-                .unwrap_or_else(PoisonError::into_inner);
-            state.waiting = false;
-            drop(state);
+            if let Some(pause) = &noted.pause {
+                pause(GATHERED);
+            } else {
+                // Woken early when there is nothing left to wait for.
+                let waited =
+                    noted.changed.wait_timeout_while(noted.locked(), GATHERED, |state| !state.pending.is_empty());
+                drop(waited.unwrap_or_else(PoisonError::into_inner));
+            }
+            noted.locked().waiting = false;
             block_on(noted.record()).ok();
         });
         if begun.is_err() {
@@ -213,12 +259,18 @@ impl Noted {
     }
 
     async fn record(&self) -> Result<()> {
-        let pending = std::mem::take(&mut self.locked().pending);
-        if pending.is_empty() {
-            return Ok(());
-        }
+        let (pending, since) = {
+            let mut state = self.locked();
+            let pending = std::mem::take(&mut state.pending);
+            let Some(since) = pending.values().map(|one| one.from).min() else { return Ok(()) };
+            state.recording.push(since);
+            (pending, since)
+        };
         let recorded = self.commit(&pending).await;
         let mut state = self.locked();
+        if let Some(place) = state.recording.iter().position(|one| *one == since) {
+            state.recording.swap_remove(place);
+        }
         match &recorded {
             Ok(()) => state.failed = None,
             Err(error) => {

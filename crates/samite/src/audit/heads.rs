@@ -3,7 +3,8 @@
 use super::Audit;
 use samite_audit::log::{Published, PublishedHeads};
 use samite_audit::merkle::leaf_hash;
-use samite_audit::{Note, TreeHead};
+use samite_audit::tile::FULL;
+use samite_audit::{Hash, Note, TreeHead};
 use samite_host::files::{self, FileLock};
 use samite_ledger::LogState;
 use samite_model::{Error, Result};
@@ -20,6 +21,20 @@ pub(super) struct Handed {
     pub(super) head: TreeHead,
     /// The same, signed.
     pub(super) note: Note,
+    /// The roots over each 256 leaves that are not in the store any more.
+    pub(super) bundles: Vec<Hash>,
+}
+
+impl Handed {
+    /// The index of the first leaf that is in the store.
+    pub(super) fn minimum(&self) -> u64 {
+        u64::from(FULL).saturating_mul(self.bundles.len() as u64)
+    }
+
+    /// Whether the root at a size can be computed: of the leaves before the minimum, only at the end of a bundle.
+    pub(super) fn shows(&self, size: u64) -> bool {
+        size >= self.minimum() || size.is_multiple_of(u64::from(FULL))
+    }
 }
 
 impl Audit {
@@ -37,7 +52,9 @@ impl Audit {
             let before = master.load_note(&name, PublishedHeads::NOTE)?;
             let mut published = decoded(before.as_deref())?;
             self.check_published(&published, &state, newest).await?;
-            let handed = |state| Handed { state, head: head.clone(), note: stored.note.clone() };
+            let bundles = self.bundles(state.log).await?;
+            let handed =
+                |state| Handed { state, head: head.clone(), note: stored.note.clone(), bundles: bundles.clone() };
             let Some(last) = head.size.checked_sub(1) else { return Ok(handed(state)) };
             let last_leaf = leaf_hash(&self.leaf(&state, last).await?);
             if !published.advance(Published { log: state.log, head: head.clone(), last_leaf }) {
@@ -85,6 +102,15 @@ impl Audit {
         }
     }
 
+    /// Whether heads of a log may leave the store: not those of an earlier log of which another history was published. The newest
+    /// is asked only when it is published.
+    pub(super) async fn may_leave(&self, state: &LogState, newest: u64) -> Result<bool> {
+        match self.check_published(&self.published()?, state, newest).await {
+            Err(error) if error.code() == "published_ahead" => Ok(state.log == newest),
+            other => other.map(|()| true),
+        }
+    }
+
     /// The log that the next leaf is in: the newest, or the one after what was published, where this store lacks that.
     pub(super) async fn log_to_be(&self) -> Result<u64> {
         let newest = self.client.core.0.ledger.audit_log(None).await?;
@@ -102,6 +128,10 @@ impl Audit {
     /// have no leaf in common.
     async fn has(&self, published: &Published, state: &LogState) -> Result<bool> {
         let Some(last) = published.head.size.checked_sub(1) else { return Ok(true) };
+        // What was moved to an archive was published by that.
+        if last < self.minimum(state.log).await? {
+            return Ok(true);
+        }
         Ok(last < state.size && leaf_hash(&self.leaf(state, last).await?) == published.last_leaf)
     }
 

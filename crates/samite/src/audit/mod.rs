@@ -1,6 +1,7 @@
 //! The audit log of a tenant: who did what, as the log says it and as the journals know it; how far journals had come; proofs.
 
 mod anchor;
+mod archive;
 mod heads;
 mod names;
 mod publish;
@@ -10,6 +11,7 @@ mod receipts;
 mod tiles;
 mod verify;
 
+pub use archive::{ArchivedPart, DueLeaves};
 pub use names::Named;
 pub use publish::{Continued, Cosigned};
 pub use read::{AuditQuery, AuditedAct, LogInfo};
@@ -34,8 +36,12 @@ pub struct Audit {
 impl Client {
     /// The audit log of the principal's tenant.
     pub fn audit(&self) -> Audit {
+        if self.core.organisation().is_unknown() {
+            // Nothing was asked of the store yet. Where that fails, nothing of the log is shown.
+            futures_lite::future::block_on(self.authority.refresh()).ok();
+        }
         // It is the whole tenant's. Who may not look after that has a ledger that shows none of it.
-        Audit { client: self.operator().unwrap_or_else(|_| self.clone()) }
+        Audit { client: self.operator_now().unwrap_or_else(|_| self.clone()) }
     }
 }
 

@@ -5,8 +5,9 @@ use super::heads::Handed;
 use crate::payload::HeadPublished;
 use crate::subject_export::outside;
 use crate::views::Projection;
+use futures_lite::future::block_on;
 use samite_audit::consistency::ConsistencyProof;
-use samite_audit::export::{Exported, export};
+use samite_audit::export::{Exported, export_after};
 use samite_audit::merkle::{prove_consistency, root};
 use samite_audit::note::Cosigner;
 use samite_audit::witness::{Submission, submit};
@@ -50,7 +51,8 @@ impl Audit {
     /// noted as published.
     ///
     /// # Errors
-    /// `invalid` (`bad_leaf_range`) when there are not so many leaves; `conflict` (`published_ahead`).
+    /// `invalid` (`bad_leaf_range`) when there are not so many leaves; `not_found` (`leaf_archived`) for a size that is not shown
+    /// any more, because the leaves about it were moved to an archive; `conflict` (`published_ahead`).
     pub async fn consistency(&self, log: Option<u64>, old: u64, new: Option<u64>) -> Result<Continued> {
         let handed = self.hand_out(log).await?;
         let (log, size) = (handed.state.log, handed.head.size);
@@ -58,6 +60,9 @@ impl Audit {
         if old > new || new > size {
             let what = format!("log {log} has {size} leaves; {old} to {new} is no part of its history");
             return Err(Error::invalid("bad_leaf_range", what).hint("give an older and a newer size up to that"));
+        }
+        for size in [old, new] {
+            self.check_shown(&handed, size).await?;
         }
         let (hashes, old_root, new_root) = self.with_tiles(&handed, &mut |tiles| {
             let hashes = if old == 0 || old == new { Vec::new() } else { prove_consistency(tiles, old, new)? };
@@ -103,7 +108,8 @@ impl Audit {
         }
         let handed = self.hand_out(log).await?;
         let (head, signed) = if cosigned {
-            self.cosigned(&handed)?.pop().ok_or_else(|| {
+            let newest = self.cosigned(&handed)?.pop().filter(|(head, _)| head.size >= handed.minimum());
+            newest.ok_or_else(|| {
                 Error::not_found("not_cosigned", format!("no witness cosigned a head of log {}", handed.state.log))
                     .hint("`samite audit witness URL --key KEY` has one cosign it")
             })?
@@ -112,7 +118,8 @@ impl Audit {
         };
         let leaves = |from| self.leaves_from(&handed.state, from);
         let mut tell = |done| observer.tell("exporting leaves", done, Some(head.size));
-        let exported = export(folder, &signed, &self.key_of(handed.state.log)?, leaves, &mut tell)?;
+        let key = self.key_of(handed.state.log)?;
+        let exported = export_after(folder, &signed, &key, &handed.bundles, leaves, &mut tell)?;
         let name = folder.display().to_string();
         self.record_published(&handed.state, &head, "export", name).await?;
         Ok((head, exported))
@@ -157,9 +164,18 @@ impl Audit {
             if old == 0 || old >= head.size {
                 return Ok(Vec::new());
             }
+            block_on(self.check_shown(handed, old))?;
             self.with_tiles(handed, &mut |tiles| prove_consistency(tiles, old, head.size))
         };
         submit(&submission, signed, &mut prove)
+    }
+
+    /// Refuses a size of the log of which nothing can be shown any more, because the leaves about it were moved to an archive.
+    async fn check_shown(&self, handed: &Handed, size: u64) -> Result<()> {
+        if handed.shows(size) {
+            return Ok(());
+        }
+        Err(self.leaf_archived(handed.state.log, size, handed.minimum()).await?)
     }
 
     async fn record_published(&self, state: &LogState, head: &TreeHead, to: &str, name: String) -> Result<()> {

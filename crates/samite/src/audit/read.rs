@@ -111,7 +111,7 @@ impl Audit {
         let to = query.to.unwrap_or(u64::MAX).min(state.size);
         let mut found: Vec<AuditedAct> = Vec::new();
         let mut about: Vec<String> = query.session.iter().map(ToString::to_string).collect();
-        let mut from = query.from;
+        let mut from = query.from.max(self.minimum(state.log).await?);
         while from < to {
             let page = self.page(state.log, from, to).await?;
             for (index, bytes) in (from..).zip(&page) {
@@ -207,6 +207,10 @@ impl Audit {
         if index >= state.size {
             let what = format!("log {} has {} leaves, and none with the index {index}", state.log, state.size);
             return Err(Error::not_found("no_leaf", what).hint("`samite audit log` shows them with their indices"));
+        }
+        let minimum = self.minimum(state.log).await?;
+        if index < minimum {
+            return Err(self.leaf_archived(state.log, index, minimum).await?);
         }
         let found = self.client.core.0.ledger.leaves(state.log, index, 1).await?;
         found.into_iter().next().ok_or_else(|| missing(state.log, index))

@@ -51,7 +51,7 @@ impl Audit {
     /// read it. It names a head that witnesses cosigned where one has the leaf, else the newest head, which is noted as published.
     ///
     /// # Errors
-    /// `not_found` (`no_audit_log`, `no_leaf`); `not_found` (`erased`) when what is to be shown is no longer there; `conflict`
+    /// `not_found` (`no_audit_log`, `no_leaf`, `leaf_archived`); `not_found` (`erased`) when what is to be shown is no longer there; `conflict`
     /// (`published_ahead`) when another history of the log was published.
     pub async fn prove(&self, log: Option<u64>, index: u64, reveal: bool) -> Result<Proven> {
         let handed = self.hand_out(log).await?;
@@ -138,7 +138,7 @@ impl Audit {
     async fn find(&self, log: u64, wanted: &HashMap<JournalId, u64>) -> Result<HashMap<JournalId, Found>> {
         let mut found: HashMap<JournalId, Found> = HashMap::new();
         let Some(state) = self.client.core.0.ledger.audit_log(Some(log)).await? else { return Ok(found) };
-        let mut from = 0;
+        let mut from = self.minimum(log).await?;
         while from < state.size {
             let page = self.page(log, from, state.size).await?;
             for (index, bytes) in (from..).zip(&page) {

@@ -4,7 +4,7 @@ use super::Audit;
 use super::heads::Handed;
 use super::read::PAGE;
 use futures_lite::future::block_on;
-use samite_audit::export::{FolderTiles, export, read_head};
+use samite_audit::export::{FolderTiles, export_after, read_head};
 use samite_audit::merkle::root;
 use samite_audit::tile::TileReader;
 use samite_audit::{Leaf, Note, TreeHead};
@@ -18,7 +18,7 @@ const COSIGNED: usize = 16;
 
 impl Audit {
     /// Where the tiles of a log are kept.
-    fn tiles(&self, log: u64) -> Result<PathBuf> {
+    pub(super) fn tiles(&self, log: u64) -> Result<PathBuf> {
         let folder = self.derived().map(|folder| folder.join(format!("log-{log}")));
         folder
             .ok_or_else(|| Error::unavailable("no_tiles", "this store has no directory for the tiles of its audit log"))
@@ -48,7 +48,8 @@ impl Audit {
     /// Writes what the tiles lack. Returns their size, which is larger where another process came first and had more.
     fn update(&self, folder: &Path, handed: &Handed) -> Result<u64> {
         let leaves = |from| self.leaves_from(&handed.state, from);
-        match export(folder, &handed.note, &self.key_of(handed.state.log)?, leaves, &mut |_| {}) {
+        let key = self.key_of(handed.state.log)?;
+        match export_after(folder, &handed.note, &key, &handed.bundles, leaves, &mut |_| {}) {
             Err(error) if error.code() == "export_ahead" => {}
             other => drop(other?),
         }
@@ -102,7 +103,8 @@ impl Audit {
         Ok(())
     }
 
-    /// The heads of a log that witnesses cosigned, the smallest first: those that are of its history up to this head.
+    /// The heads of a log that witnesses cosigned, the smallest first: those that are of its history up to this head, as far as
+    /// that can still be seen.
     pub(super) fn cosigned(&self, handed: &Handed) -> Result<Vec<(TreeHead, Note)>> {
         let (Some(folder), Some(derived)) = (self.cosigned_folder(handed.state.log), self.derived()) else {
             return Ok(Vec::new());
@@ -118,7 +120,7 @@ impl Audit {
             let Some(bytes) = files::read_if_exists(&path)? else { continue };
             // Whoever changed it only took a signature away.
             let Ok(opened) = TreeHead::open(&bytes, &key, &[]) else { continue };
-            if opened.head.size <= handed.head.size {
+            if opened.head.size <= handed.head.size && handed.shows(opened.head.size) {
                 found.push((opened.head, opened.note));
             }
         }
@@ -141,7 +143,7 @@ impl Audit {
     pub(super) async fn current(&self, handed: &Handed) -> Result<(TreeHead, Note)> {
         let newest = || (handed.head.clone(), handed.note.clone());
         let Some((head, note)) = self.cosigned(handed)?.pop() else { return Ok(newest()) };
-        if handed.head.size - head.size > PAGE as u64 {
+        if handed.head.size - head.size > PAGE as u64 || head.size < handed.minimum() {
             return Ok(newest());
         }
         if head.size < handed.head.size {

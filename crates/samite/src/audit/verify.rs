@@ -1,14 +1,17 @@
 //! Verifying the log against its key, and the journals against the log.
 
 use super::Audit;
+use super::archive::folder_of;
 use super::read::PAGE;
 use crate::payload::BranchDeleted;
+use samite_audit::export::verify_segment;
 use samite_audit::log::Published;
 use samite_audit::merkle::leaf_hash;
 use samite_audit::{Frontier, Hash, Leaf, TreeHead, VerifierKey};
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, LogState, Read};
 use samite_model::{EntryKind, Error, ErrorKind, JournalId, Link, Observer, Position, Result, hash};
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 /// Something that is not as the log says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +35,12 @@ pub struct AuditFinding {
 pub struct AuditReport {
     /// How many logs.
     pub logs: u64,
-    /// How many leaves.
+    /// How many leaves were hashed.
     pub leaves: u64,
+    /// How many leaves are not in the store any more, because they were moved to an archive.
+    pub archived: u64,
+    /// How many of those were not read: the signed head vouches for the roots over them, and nothing was compared with them.
+    pub unread: u64,
     /// How many places in journals the leaves name.
     pub places: u64,
     /// How many journals were compared with the log.
@@ -57,6 +64,8 @@ struct Seen {
     lost: Vec<(TreeHead, AuditFinding)>,
     /// The heads that logs name that took the place of another.
     previous: Vec<TreeHead>,
+    /// The newest log whose first leaf was not read, because it was moved to an archive.
+    unread_beginning: u64,
     /// The newest log, and how many leaves of it were read.
     ended: (u64, u64),
     report: AuditReport,
@@ -69,6 +78,19 @@ impl Audit {
     /// # Errors
     /// `not_found` (`no_audit_log`) when nothing was logged yet; those of the ledger other than damage, which is a finding.
     pub async fn verify(&self, keys: &[VerifierKey], observer: &Observer) -> Result<AuditReport> {
+        self.verify_with(keys, &[], observer).await
+    }
+
+    /// The same, with what was moved to these archives read as well.
+    ///
+    /// # Errors
+    /// As [`Audit::verify`]; what reading the archives answers.
+    pub async fn verify_with(
+        &self,
+        keys: &[VerifierKey],
+        archives: &[PathBuf],
+        observer: &Observer,
+    ) -> Result<AuditReport> {
         let newest = self.state(None).await?.log;
         let published = self.published()?;
         let mut seen = Seen::default();
@@ -78,7 +100,9 @@ impl Audit {
                 continue;
             };
             seen.ended = (log, state.size);
-            self.verify_log(&state, keys, published.of(log), &mut seen, observer).await?;
+            let published = published.of(log);
+            let frontier = self.verify_archived(&state, archives, published, &mut seen).await?;
+            self.verify_log(&state, keys, published, frontier, &mut seen, observer).await?;
         }
         for head in published.all().iter().filter(|head| head.log > newest) {
             seen.found("published_log_missing", newest, None, behind(head));
@@ -93,6 +117,7 @@ impl Audit {
         state: &LogState,
         keys: &[VerifierKey],
         published: Option<&Published>,
+        mut frontier: Frontier,
         seen: &mut Seen,
         observer: &Observer,
     ) -> Result<()> {
@@ -106,8 +131,7 @@ impl Audit {
             }
             Err(error) => return Err(error),
         };
-        let mut frontier = Frontier::new();
-        let mut from = 0;
+        let mut from = frontier.size();
         while from < state.size {
             let page = match self.page(log, from, state.size).await {
                 Ok(page) => page,
@@ -148,6 +172,73 @@ impl Audit {
             seen.report.head = Some(head);
         }
         Ok(())
+    }
+
+    /// Goes through what is not in the store any more: what an archive has is read there, and of the rest the roots are taken.
+    async fn verify_archived(
+        &self,
+        state: &LogState,
+        archives: &[PathBuf],
+        published: Option<&Published>,
+        seen: &mut Seen,
+    ) -> Result<Frontier> {
+        let (log, mut frontier) = (state.log, Frontier::new());
+        for part in self.parts(log).await? {
+            seen.report.archived += part.to - part.from;
+            if part.from != frontier.size() || part.to > state.size {
+                let what = format!(
+                    "leaves {} to {} are said to be archived, and those before them are not",
+                    part.from, part.to
+                );
+                seen.found("archive_gap", log, Some(part.from), what);
+                return Ok(frontier);
+            }
+            let mut known = frontier.clone();
+            for root in &part.bundles {
+                known.push_bundle(*root);
+            }
+            let mut was_read = false;
+            for archive in archives {
+                let folder = folder_of(archive, log)?;
+                let mut read = frontier.clone();
+                let verified =
+                    verify_segment(&folder, &self.key_of(log)?, &[], part.from..part.to, &mut |index, bytes| {
+                        if index == read.size() && index < part.to {
+                            read.push(leaf_hash(bytes));
+                            seen.note(log, index, bytes);
+                            if let Some(published) = published.filter(|published| published.head.size == index + 1) {
+                                seen.compare_published(published, read.root(), index);
+                            }
+                        }
+                        Ok(())
+                    })?;
+                if verified.is_right() && read.size() == part.to {
+                    was_read = true;
+                    seen.report.leaves += part.to - part.from;
+                    if read != known {
+                        let what = format!(
+                            "{} has other leaves {} to {} than were moved there",
+                            folder.display(),
+                            part.from,
+                            part.to
+                        );
+                        seen.found("other_archive", log, Some(part.from), what);
+                    }
+                    break;
+                }
+                if let Some(found) = verified.findings.first() {
+                    let what = format!("{}: {} {}", folder.display(), found.file, found.what);
+                    seen.found("damaged_archive", log, found.index, what);
+                }
+            }
+            if !was_read {
+                seen.report.unread += part.to - part.from;
+                // The first leaf of a log is what names the head whose place it took.
+                seen.unread_beginning = seen.unread_beginning.max(if part.from == 0 { log } else { 0 });
+            }
+            frontier = known;
+        }
+        Ok(frontier)
     }
 
     fn signed_head(&self, state: &LogState, keys: &[VerifierKey]) -> Result<TreeHead> {
@@ -196,6 +287,7 @@ impl Audit {
     async fn read_on(&self, seen: &mut Seen) -> Result<()> {
         let (mut log, mut from) = seen.ended;
         while let Some(state) = self.client.core.0.ledger.audit_log(Some(log)).await? {
+            from = from.max(self.minimum(log).await?);
             while from < state.size {
                 let page = match self.page(log, from, state.size).await {
                     Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(()),
@@ -362,11 +454,15 @@ impl Seen {
     }
 
     /// A published head that a log does not have is what an older copy of the store lacks. Once a later log names it, that is
-    /// recorded, and nothing new.
+    /// recorded, and nothing new. Where the beginning of a later log was moved away and not read, it is taken to name it: what was
+    /// not read is counted.
     fn forgive(&mut self) {
         let named = std::mem::take(&mut self.previous);
         let lost = std::mem::take(&mut self.lost).into_iter();
-        self.report.findings.extend(lost.filter(|(head, _)| !named.contains(head)).map(|(_, finding)| finding));
+        self.report.findings.extend(
+            lost.filter(|(head, finding)| !named.contains(head) && finding.log >= self.unread_beginning)
+                .map(|(_, finding)| finding),
+        );
     }
 
     fn compare_published(&mut self, published: &Published, root: Hash, index: u64) {

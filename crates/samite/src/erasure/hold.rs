@@ -64,7 +64,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when one cannot be read.
     pub async fn holds(&self) -> Result<Vec<Hold>> {
-        self.operator()?.core.holds().await
+        self.operator().await?.core.holds().await
     }
 
     /// Refuses what would take something of a session that is under a hold, or whose owner is. What takes it is committed with
@@ -91,8 +91,8 @@ impl Client {
     ///
     /// # Errors
     /// `not_found` (`no_subject`) when there is nothing of them; `invalid` for a name that can be no user's.
-    pub fn known_user(&self, user: &str) -> Result<Pseudonym> {
-        let subject = self.operator()?.pseudonym_of_user(user)?;
+    pub async fn known_user(&self, user: &str) -> Result<Pseudonym> {
+        let subject = self.operator().await?.pseudonym_of_user(user)?;
         if self.core.0.keys.keys_of(subject)?.is_empty() {
             return Err(Error::not_found(
                 "no_subject",
@@ -119,7 +119,7 @@ impl Client {
     /// `denied` (`scope_missing`) for who may not operate the tenant; `invalid` for a reason that is empty; `conflict` (`erasure_begun`) when an erasure of it has begun.
     pub async fn set_hold(&self, on: HoldOn, reason: &str) -> Result<bool> {
         limits::check_name("a reason", reason)?;
-        self.operator()?.set_hold_on(on, reason).await
+        self.operator().await?.set_hold_on(on, reason).await
     }
 
     async fn set_hold_on(&self, on: HoldOn, reason: &str) -> Result<bool> {
@@ -150,7 +150,7 @@ impl Client {
     /// `denied` (`scope_missing`) for who may not operate the tenant; `not_found` (`no_hold`) when none stands there.
     pub async fn lift_hold(&self, on: HoldOn, reason: &str) -> Result<()> {
         limits::check_name("a reason", reason)?;
-        self.operator()?.lift_hold_on(on, reason).await
+        self.operator().await?.lift_hold_on(on, reason).await
     }
 
     async fn lift_hold_on(&self, on: HoldOn, reason: &str) -> Result<()> {

@@ -142,7 +142,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when one cannot be read.
     pub async fn erasures(&self) -> Result<Vec<ErasureRecord>> {
-        self.operator()?.core.erasures().await
+        self.operator().await?.core.erasures().await
     }
 
     /// The erasure whose id begins with these digits.
@@ -151,7 +151,7 @@ impl Client {
     /// `denied` (`scope_missing`) for who may not operate the tenant; `not_found` (`no_erasure`) when there is none; `invalid` (`ambiguous_prefix`) when there are several.
     pub async fn erasure(&self, prefix: &str) -> Result<ErasureRecord> {
         let digits = prefix.to_ascii_lowercase();
-        let all = self.operator()?.core.erasures().await?;
+        let all = self.operator().await?.core.erasures().await?;
         let is_it =
             |record: &ErasureRecord| !digits.is_empty() && record.started.erasure.to_string().starts_with(&digits);
         let mut found: Vec<ErasureRecord> = all.into_iter().filter(is_it).collect();

@@ -67,10 +67,10 @@ impl Embedded {
             also: Vec::new(),
             observer: Observer::default(),
         };
-        let client = client.to_erase(&options.what)?;
+        let client = client.to_erase(&options.what).await?;
         let entry = client.secret_entry(said)?;
         let erased = self.erase_with(&client, &options, vec![entry]).await;
-        client.core.forget_redactor();
+        client.core.look_again();
         erased
     }
 }

@@ -42,7 +42,7 @@ impl Embedded {
     /// `denied` (`scope_missing`) for who may not erase, or not what is another's; `not_found` (`no_subject`, `no_session`, `no_artifact`, `no_position`) when there is nothing of it; `corrupt` when
     /// something that tells cannot be read.
     pub async fn plan_erasure(&self, client: &Client, options: &EraseOptions) -> Result<ErasurePlan> {
-        let client = &client.to_erase(&options.what)?;
+        let client = &client.to_erase(&options.what).await?;
         let prepared = client.prepare(&options.what, &options.also).await?;
         let tenant = client.core.as_tenant(client.by())?;
         let mut writers = Vec::new();
@@ -86,7 +86,7 @@ impl Embedded {
     /// cannot destroy a key that has to be); `conflict` (`erasure_running`) while another is carried out; later,
     /// `unavailable` (`store_busy`, `busy`) when others are in the way: what was begun is then to be resumed.
     pub async fn erase(&self, client: &Client, options: &EraseOptions) -> Result<ErasureRecord> {
-        self.erase_for(&client.to_erase(&options.what)?, options).await
+        self.erase_for(&client.to_erase(&options.what).await?, options).await
     }
 
     /// As [`Embedded::erase`], by a client that has the whole tenant and acts for the person whose data it is.
@@ -184,7 +184,7 @@ impl Client {
             };
             // Whose it is has not asked.
             if taken.owner != self.authority.subject {
-                self.operator()?;
+                self.operator().await?;
             }
         }
         let held = held(&holds, &scope, subject, made_in).or_else(|| held_also(&holds, &plan, &facts)).cloned();

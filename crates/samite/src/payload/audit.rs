@@ -33,6 +33,21 @@ pub struct AnchoredJournal {
     pub link: Link,
 }
 
+/// `audit_archived`: leaves of a log were moved to an archive, and left the store with this entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditArchived {
+    /// The log's number.
+    pub log: u64,
+    /// The index of the first of them: a multiple of 256.
+    pub from: u64,
+    /// The index of the first one that stayed: a multiple of 256.
+    pub to: u64,
+    /// The folder that they were moved to.
+    pub archive: String,
+    /// The root over each 256 of them, 32 bytes each, in base64.
+    pub bundles: String,
+}
+
 /// `head_published`: a signed head of the log left the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadPublished {

@@ -86,6 +86,9 @@ pub struct RetentionSet {
     /// How many days; none for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
+    /// Where the audit log's leaves go that are older; none leaves them in the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
 }
 
 /// `refused`: something in another region was refused.
@@ -152,4 +155,12 @@ impl DatasetExported {
             Scope::Secret { .. } => false,
         })
     }
+}
+
+/// `organisation_set`, in the tenant's control journal: the organisation's policies from here on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrganisationSet {
+    /// In Cedar, as they were given; none takes them back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policies: Option<String>,
 }

@@ -205,7 +205,7 @@ impl Client {
     /// # Errors
     /// `invalid` (`bad_kind`) for a kind that callers do not write.
     pub async fn set_capture(&self, kind: Option<EntryKind>, level: Option<Level>) -> Result<()> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         if let Some(kind) = kind.filter(|kind| !crate::payload::is_event(*kind)) {
             return Err(Error::invalid("bad_kind", format!("{kind} is nothing that callers write"))
                 .hint("message, model_response, event and compaction are"));

@@ -78,7 +78,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `invalid` for a basis or a reason that is empty or too long.
     pub async fn set_consent(&self, on: ConsentOn, given: bool, basis: &str, reason: Option<&str>) -> Result<()> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         limits::check_name("a basis", basis)?;
         reason.map_or(Ok(()), |reason| limits::check_name("a reason", reason))?;
         let set = ConsentSet { on, given, basis: basis.to_owned(), reason: reason.map(str::to_owned) };
@@ -115,7 +115,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
     pub async fn consents(&self) -> Result<Vec<Consent>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let (_, registers) = this.core.decided_registers().await?;
         let erased = erased_at(&registers);
         let mut consents = Vec::new();
@@ -133,7 +133,7 @@ impl Client {
     /// # Errors
     /// As [`Client::consents`].
     pub async fn may_train(&self, on: ConsentOn) -> Result<bool> {
-        let consents = self.operator()?.core.consents().await?;
+        let consents = self.operator().await?.core.consents().await?;
         Ok(match on {
             ConsentOn::User { subject } => consents.said.get(&subject.0).copied().unwrap_or(false),
             ConsentOn::Session { session, subject } => consents.given(subject, session),
@@ -145,7 +145,7 @@ impl Client {
     /// # Errors
     /// As [`Client::consents`].
     pub async fn consent_history(&self, on: ConsentOn) -> Result<Vec<Consent>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let erased = erased_at(&this.core.decided_registers().await?.1);
         let mut history = Vec::new();
         for (position, set) in this.core.said_of_tenant::<ConsentSet>(EntryKind::CONSENT_SET).await? {

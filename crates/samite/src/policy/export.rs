@@ -114,7 +114,7 @@ impl Embedded {
     /// `export_changed` when something was erased while it was written.
     pub async fn export_for_training(&self, client: &Client, options: &TrainingOptions) -> Result<TrainingExport> {
         limits::check_name("a basis", &options.basis)?;
-        let client = &client.operator()?;
+        let client = &client.operator().await?;
         let core = &client.core;
         let (version, placement) = core.placement(&options.region).await?;
         if placement == Placement::Refused {

@@ -18,11 +18,13 @@ pub use export::{LeftOut, TrainingExport, TrainingOptions};
 pub use processor::Processor;
 pub use records::{Held, ProcessingRecords};
 pub use region::{Pinned, Transfer};
-pub use retention::Due;
+pub use retention::{AuditRetention, Due};
 pub use samite_model::policy::capture::{Capture, Level};
 pub use samite_model::policy::retention::{Retained, days};
 pub use samite_model::policy::{ConsentOn, RECEIVES, Region};
 
+#[cfg(test)]
+pub(crate) use capture::kind_hash;
 pub(crate) use capture::{Dropped, frame};
 
 use crate::core::Core;
@@ -31,7 +33,7 @@ use samite_ledger::Register;
 use samite_model::{Error, Position, Result};
 
 /// How often a change looks again because another came in between.
-const ROUNDS: usize = 64;
+pub(crate) const ROUNDS: usize = 64;
 
 impl Core {
     /// The registers of the tenant's control journal, with their version.
@@ -44,7 +46,7 @@ impl Core {
     }
 
     /// The entries that registers of one kind point to.
-    async fn standing(&self, registers: &[Register], kind: u16) -> Result<Vec<Entry>> {
+    pub(crate) async fn standing(&self, registers: &[Register], kind: u16) -> Result<Vec<Entry>> {
         let control = self.tenant_control();
         let mut entries = Vec::new();
         for found in registers.iter().filter(|entry| entry.kind == kind) {
@@ -54,6 +56,6 @@ impl Core {
     }
 }
 
-fn contended() -> Error {
+pub(crate) fn contended() -> Error {
     Error::conflict("policies_contended", "what is decided keeps changing").hint("try again")
 }

@@ -71,7 +71,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
     pub async fn processors(&self) -> Result<Vec<Processor>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let (_, registers) = this.core.decided_registers().await?;
         let mut processors = Vec::new();
         for entry in this.core.standing(&registers, register::PROCESSOR).await? {
@@ -90,7 +90,7 @@ impl Client {
     /// `invalid` for names that are empty or too long, or stores that there are not (`bad_receives`); `denied`
     /// (`other_region`) when it is outside of the tenant's region and no transfer there was decided.
     pub async fn register_processor(&self, processor: ProcessorSet) -> Result<()> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         limits::check_name("a processor's name", &processor.name)?;
         limits::check_name("a purpose", &processor.purpose)?;
         limits::check_name("an agreement", &processor.agreement)?;
@@ -120,7 +120,7 @@ impl Client {
     /// # Errors
     /// `not_found` (`no_processor`) when there is none of this name.
     pub async fn remove_processor(&self, name: &str, reason: Option<&str>) -> Result<()> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         reason.map_or(Ok(()), |reason| limits::check_name("a reason", reason))?;
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;

@@ -75,7 +75,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
     pub async fn processing_records(&self) -> Result<ProcessingRecords> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let core = &this.core;
         let journals = core.0.ledger.journals(JournalFilter::default()).await?;
         let persons = this.for_each_person().await?;

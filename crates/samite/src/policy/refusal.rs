@@ -109,7 +109,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
     pub async fn refusals(&self) -> Result<Vec<Refused>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let said = this.core.said_of_tenant(EntryKind::REFUSED).await?;
         Ok(said.into_iter().map(|(_, refused)| refused).collect())
     }

@@ -93,7 +93,7 @@ impl Client {
     /// # Errors
     /// `corrupt` when the entry cannot be read.
     pub async fn region(&self) -> Result<Option<Pinned>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let (_, registers) = this.core.decided_registers().await?;
         this.core.pinned_in(&registers).await
     }
@@ -103,7 +103,7 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
     pub async fn transfers(&self) -> Result<Vec<Transfer>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         let (_, registers) = this.core.decided_registers().await?;
         this.core.transfers_in(&registers).await
     }
@@ -116,7 +116,7 @@ impl Client {
     /// (`no_transfer`) when there is none to take back; `conflict` (`processors_elsewhere`) while a processor that is registered is
     /// in that region by it alone.
     pub async fn decide_transfer(&self, decided: &TransferDecided) -> Result<()> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         limits::check_name("a basis", &decided.basis)?;
         decided.reason.as_deref().map_or(Ok(()), |reason| limits::check_name("a reason", reason))?;
         for _ in 0..ROUNDS {
@@ -155,7 +155,7 @@ impl Embedded {
     /// `denied`: `other_region` when this node itself could not serve it any more, `no_transfer_decision` when it is pinned
     /// elsewhere and no transfer there was decided; `conflict` (`processors_elsewhere`) while processors are outside of it.
     pub async fn set_region(&self, client: &Client, region: &Region) -> Result<bool> {
-        let client = &client.operator()?;
+        let client = &client.operator().await?;
         let core = &client.core;
         for _ in 0..ROUNDS {
             let (version, registers) = core.decided_registers().await?;

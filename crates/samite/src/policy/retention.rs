@@ -12,8 +12,9 @@ use samite_ledger::{JournalFilter, Read};
 use samite_model::artifact::Kept;
 use samite_model::erasure::Hold;
 use samite_model::policy::retention::{Retained, is_due};
-use samite_model::{ArtifactId, EntryKind, FamilyId, Header, Observer, Pseudonym, Result, SessionId};
+use samite_model::{ArtifactId, EntryKind, Error, FamilyId, Header, Observer, Pseudonym, Result, SessionId, limits};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Something whose time is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,15 @@ pub struct Due {
     pub held: bool,
     /// The erasure that took it.
     pub erasure: Option<FamilyId>,
+}
+
+/// How long the audit log is kept in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRetention {
+    /// For how many days.
+    pub days: u32,
+    /// Where older leaves go; none leaves them in the store.
+    pub archive: Option<PathBuf>,
 }
 
 impl Core {
@@ -54,8 +64,24 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when an entry cannot be read.
     pub async fn retentions(&self) -> Result<BTreeMap<Retained, u32>> {
-        let this = &self.operator()?;
+        let this = &self.operator().await?;
         this.core.retentions().await
+    }
+
+    /// How long the audit log is kept in the store, if that was decided.
+    ///
+    /// # Errors
+    /// As [`Client::retentions`].
+    pub async fn audit_retention(&self) -> Result<Option<AuditRetention>> {
+        let this = &self.operator().await?;
+        let (_, registers) = this.core.decided_registers().await?;
+        for entry in this.core.standing(&registers, register::RETENTION).await? {
+            let set: RetentionSet = entry.json()?;
+            if let (Some(Retained::Audit), Some(days)) = (Retained::from_name(&set.kind), set.days) {
+                return Ok(Some(AuditRetention { days, archive: set.archive.map(PathBuf::from) }));
+            }
+        }
+        Ok(None)
     }
 
     /// Decides how many days a kind of things is kept; none is for ever. Nothing goes by that alone. When this returns, it is
@@ -64,9 +90,32 @@ impl Client {
     /// # Errors
     /// `invalid` (`below_floor`) for an audit log that is kept for less than 183 days.
     pub async fn set_retention(&self, kind: Retained, days: Option<u32>) -> Result<()> {
-        let this = &self.operator()?;
-        days.map_or(Ok(()), |days| kind.check(days))?;
-        let set = RetentionSet { kind: kind.name().to_owned(), days };
+        self.decide_retention(RetentionSet { kind: kind.name().to_owned(), days, archive: None }).await
+    }
+
+    /// Decides how many days the audit log is kept in the store, and where older leaves are moved to when that is
+    /// [applied](crate::audit::Audit::apply_retention). When this returns, it is durable.
+    ///
+    /// # Errors
+    /// `invalid`: `below_floor` for less than 183 days, `bad_archive` for a folder that is relative or no text.
+    pub async fn set_audit_retention(&self, days: u32, archive: &Path) -> Result<()> {
+        let folder = archive.to_str().filter(|_| archive.is_absolute()).ok_or_else(|| {
+            Error::invalid("bad_archive", format!("{} is no absolute path in UTF-8", archive.display()))
+                .hint("name the archive's folder from the root on")
+        })?;
+        limits::check_name("an archive's folder", folder)?;
+        let set = RetentionSet {
+            kind: Retained::Audit.name().to_owned(),
+            days: Some(days),
+            archive: Some(folder.to_owned()),
+        };
+        self.decide_retention(set).await
+    }
+
+    async fn decide_retention(&self, set: RetentionSet) -> Result<()> {
+        let this = &self.operator().await?;
+        let kind = Retained::from_name(&set.kind);
+        set.days.zip(kind).map_or(Ok(()), |(days, kind)| kind.check(days))?;
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;
             let draft = this.core.draft(EntryKind::RETENTION_SET, &set, views::retention_set(&set))?;
@@ -84,7 +133,7 @@ impl Client {
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when something cannot be read.
     pub async fn retention_due(&self, by: Option<i64>) -> Result<Vec<Due>> {
         let by = by.unwrap_or_else(|| self.core.now());
-        let operator = self.operator()?.core;
+        let operator = self.operator().await?.core;
         let retentions = operator.retentions().await?;
         let holds = operator.holds().await?;
         let mut due = Vec::new();
@@ -160,7 +209,7 @@ impl Embedded {
     /// # Errors
     /// `denied` (`scope_missing`) for who may not both erase and operate the tenant; as [`Embedded::erase`].
     pub async fn apply_retention(&self, client: &Client, observer: &Observer) -> Result<Vec<Due>> {
-        let client = client.to_retain()?;
+        let client = client.to_retain().await?;
         let mut due = client.retention_due(None).await?;
         let persons = client.for_each_person().await?;
         for one in &mut due {

@@ -41,7 +41,7 @@ impl Core {
     /// What is done with new content of files, as this process looked at the policy last. Who is about to store or compare files
     /// looks before ([`Core::refresh_redactor`]).
     pub(crate) fn screening(&self) -> Screening {
-        self.held_redactor(i64::MAX).map(|redactor| screening(&redactor)).unwrap_or_default()
+        self.last_redactor().map(|redactor| screening(&redactor)).unwrap_or_default()
     }
 }
 

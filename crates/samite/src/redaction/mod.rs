@@ -1,7 +1,7 @@
 //! Redaction of what is written: the tenant's policy, and the one place where every entry passes by it.
 //!
 //! A policy is an entry of the tenant's control journal, and so are the secrets that were registered. Each process holds
-//! both ready, and looks after half a second whether they changed: what another process decided holds from then on.
+//! both ready ([`crate::in_force`]).
 
 mod apply;
 mod files;
@@ -16,31 +16,15 @@ use samite_ledger::{Guard, Register};
 use samite_model::{EntryKind, Error, Position, Pseudonym, Result};
 use samite_redact::{Policy, Redactor, Registered, check_registered};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub use files::{FoundCounts, FoundOf, FoundStatus, HoldingFile};
 pub use samite_redact::{Class, Files, Mode, Pattern};
 
 pub(crate) use apply::{files_with_findings, found_files, is_marked, is_marked_entry};
 
-/// How long what was read of a policy holds without another look, in nanoseconds: half a second, so that what another
-/// process decided holds within a second everywhere, also where sealing comes some time after the look.
-const HOLDS: i64 = 500_000_000;
-
 /// How often a change looks again because the tenant's registers changed under it.
 const ROUNDS: usize = 64;
-
-/// The policy in force, ready to be used: by all clients of a store.
-#[derive(Clone, Default)]
-pub(crate) struct Cache(Arc<Mutex<Option<Held>>>);
-
-struct Held {
-    /// When it was looked at.
-    read: i64,
-    /// The version of the tenant's registers then.
-    version: u64,
-    redactor: Arc<Redactor>,
-}
 
 /// A secret that is registered, without the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,66 +45,14 @@ impl Core {
         self.0.keys.writer(&format!("registered secret {name}")).0
     }
 
-    /// What is in force, looked at again after half a second. Without a policy it is the default one.
-    pub(crate) fn redactor(&self) -> Result<Arc<Redactor>> {
-        // What was looked at a moment ago must not have become old on the way here.
-        match self.held_redactor(2 * HOLDS) {
-            Some(held) => Ok(held),
-            // Sealing is no asynchronous act. Whoever is about to seal looks before it; this is for those who did not.
-            None => futures_lite::future::block_on(self.look_at_redaction()),
-        }
-    }
-
-    /// Looks at what is in force where that is due: before something is sealed, where waiting is no matter.
-    pub(crate) async fn refresh_redactor(&self) -> Result<()> {
-        match self.held_redactor(HOLDS) {
-            Some(_) => Ok(()),
-            None => self.look_at_redaction().await.map(|_| ()),
-        }
-    }
-
-    /// What was looked at no longer ago than that, in nanoseconds.
-    fn held_redactor(&self, within: i64) -> Option<Arc<Redactor>> {
-        let now = self.now();
-        let held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = held.as_ref().filter(|held| (0..within).contains(&now.saturating_sub(held.read)));
-        fresh.map(|held| held.redactor.clone())
-    }
-
-    async fn look_at_redaction(&self) -> Result<Arc<Redactor>> {
-        let now = self.now();
-        let (version, registers) = self.tenant_registers().await?;
-        {
-            let mut held = self.1.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(held) = held.as_mut().filter(|held| held.version == version) {
-                held.read = now;
-                return Ok(held.redactor.clone());
-            }
-        }
-        let policy = self.policy_in(&registers).await?;
-        let secrets: Vec<Registered> =
-            self.secrets_in(&registers).await?.into_iter().filter_map(|(_, secret)| secret).collect();
-        let keys = self.0.keys.clone();
-        let fingerprint = Arc::new(move |secret: &[u8]| keys.redaction_mark(secret));
-        let redactor = Arc::new(Redactor::new(&policy, &secrets, fingerprint)?);
-        let held = Held { read: self.now(), version, redactor: redactor.clone() };
-        *self.1.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
-        Ok(redactor)
-    }
-
-    /// Looks again at the next use.
-    pub(crate) fn forget_redactor(&self) {
-        *self.1.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    async fn tenant_registers(&self) -> Result<(u64, Vec<Register>)> {
+    pub(crate) async fn tenant_registers(&self) -> Result<(u64, Vec<Register>)> {
         match self.0.ledger.registers(self.tenant_control()).await {
             Err(error) if error.code() == "no_journal" => Ok((0, Vec::new())),
             other => other,
         }
     }
 
-    async fn policy_in(&self, registers: &[Register]) -> Result<Policy> {
+    pub(crate) async fn policy_in(&self, registers: &[Register]) -> Result<Policy> {
         let Some(found) = registers.iter().find(|one| one.kind == register::REDACTION) else {
             return Ok(Policy::default());
         };
@@ -150,7 +82,7 @@ impl Core {
     }
 
     /// The registered secrets; one whose owner was erased has no bytes any more.
-    async fn secrets_in(&self, registers: &[Register]) -> Result<Vec<(i64, Option<Registered>)>> {
+    pub(crate) async fn secrets_in(&self, registers: &[Register]) -> Result<Vec<(i64, Option<Registered>)>> {
         let mut secrets = Vec::new();
         for found in registers.iter().filter(|one| one.kind == register::REGISTERED_SECRET) {
             let entry = self.entry_at(Position { journal: self.tenant_control(), seq: found.seq }).await?;
@@ -185,7 +117,7 @@ impl Client {
     /// (`scope_missing`) for whoever may not operate the tenant.
     pub async fn change_redaction(&self, change: impl Fn(&mut Policy)) -> Result<Policy> {
         let control = self.tenant_control();
-        let tenant = self.operator()?;
+        let tenant = self.operator().await?;
         for _ in 0..ROUNDS {
             let (version, registers) = self.core.tenant_registers().await?;
             let before = self.core.policy_in(&registers).await?;
@@ -203,10 +135,7 @@ impl Client {
             let guards = vec![Guard::Registers { journal: control, version }];
             match tenant.core.append_as_tenant(self.by(), vec![draft], guards).await {
                 Err(error) if error.code() == "registers_moved" => {}
-                other => {
-                    self.core.forget_redactor();
-                    return other.map(|()| after);
-                }
+                other => return other.map(|()| after),
             }
         }
         Err(Error::conflict("session_contended", "the tenant's settings keep changing").hint("try again"))
@@ -256,9 +185,7 @@ impl Client {
     async fn put_secret(&self, registered: SecretRegistered) -> Result<()> {
         let draft = self.core.secret_draft(&registered)?;
         // In the tenant's name: what keeps it out of the store does not go with whoever registered it.
-        let appended = self.operator()?.core.append_as_tenant(self.by(), vec![draft], Vec::new()).await;
-        self.core.forget_redactor();
-        appended
+        self.operator().await?.core.append_as_tenant(self.by(), vec![draft], Vec::new()).await
     }
 
     /// The registered secrets, by name, without the secrets.

@@ -6,9 +6,12 @@ use rusqlite::Connection;
 use samite::audit::AuditQuery;
 use samite::embedded::Embedded;
 use samite::payload::ForkReason;
+use samite::policy::{ConsentOn, Level, Retained};
 use samite::workspace::CheckpointOptions;
 use samite::{Client, ForkOptions, NewSession, WriterOptions};
 use samite_ledger::Ledger;
+use samite_model::access::{Grantee, Right, Rights};
+use samite_model::erasure::HoldOn;
 use samite_model::hash::{self, JournalIdentity};
 use samite_model::{BranchId, Link, Observer, SessionId};
 use std::path::Path;
@@ -24,6 +27,10 @@ async fn session(client: &Client, directory: &Path) -> (SessionId, BranchId) {
     writer.checkpoint(CheckpointOptions::default()).await.unwrap();
     writer.release().await.unwrap();
     (session.id, session.current)
+}
+
+fn to_bob() -> Grantee {
+    Grantee { user: Some("bob".to_owned()), agent: None }
 }
 
 async fn acts(client: &Client) -> Vec<String> {
@@ -261,5 +268,55 @@ fn a_leaf_that_is_missing_is_named() {
         let report = client.audit().verify(&[], &Observer::default()).await.unwrap();
         let found: Vec<_> = report.findings.iter().map(|found| (found.code, found.index)).collect();
         assert_eq!(found[0], ("missing_leaf", Some(2)));
+    });
+}
+
+#[test]
+fn leaves_say_what_is_in_force_at_their_act() {
+    let place = Place::new();
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        // What a session's making says, as it stands in the log.
+        let said = async || {
+            let session = client.create_session(NewSession::default()).await.unwrap().id;
+            let found =
+                client.audit().read(&AuditQuery { session: Some(session), ..AuditQuery::default() }).await.unwrap();
+            let bytes = found[0].leaf.encode().unwrap();
+            let leaf: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            (leaf["policy"].to_string(), leaf["consent"].to_string())
+        };
+        let is = |policy: &str, consent: &str| (policy.to_owned(), consent.to_owned());
+        assert_eq!(said().await, is(r#"["pii_report","secret_redact"]"#, "null"));
+        client.change_redaction(|policy| policy.pii = samite::redaction::Mode::Redact).await.unwrap();
+        client.set_capture(None, Some(Level::Decisions)).await.unwrap();
+        client.set_retention(Retained::Session, Some(400)).await.unwrap();
+        let decided = r#"["capture_decisions","pii_redact","retain_session","secret_redact"]"#;
+        assert_eq!(said().await, is(decided, "null"));
+        let subject = client.pseudonym_of_user("local").unwrap();
+        client.set_consent(ConsentOn::User { subject }, true, "form", None).await.unwrap();
+        assert_eq!(said().await, is(decided, r#"["training"]"#));
+        client.set_hold(HoldOn::User { subject }, "case 7").await.unwrap();
+        client.set_consent(ConsentOn::User { subject }, false, "form", None).await.unwrap();
+        let held = r#"["capture_decisions","held","pii_redact","retain_session","secret_redact"]"#;
+        assert_eq!(said().await, is(held, "null"));
+        client.lift_hold(HoldOn::User { subject }, "closed").await.unwrap();
+        // Of one session: the act that decides says what was in force before it.
+        let session = client.create_session(NewSession::default()).await.unwrap().id;
+        client.set_consent(ConsentOn::Session { session, subject }, true, "form", None).await.unwrap();
+        client.set_hold(HoldOn::Session { session, subject }, "case 8").await.unwrap();
+        client.share(session, to_bob(), Rights::of([Right::Read]), None).await.unwrap();
+        let found = client.audit().read(&AuditQuery { session: Some(session), ..AuditQuery::default() }).await.unwrap();
+        let words = |at: usize| -> Vec<String> { found[at].leaf.policy.iter().map(ToString::to_string).collect() };
+        assert!(!words(0).contains(&"held".to_owned()) && words(found.len() - 1).contains(&"held".to_owned()));
+        // What another process decides is in force here within a second.
+        let other = place.open();
+        other.client().await.unwrap().set_capture(None, None).await.unwrap();
+        let ends = std::time::Instant::now() + std::time::Duration::from_mins(1);
+        while said().await.0.contains("capture") {
+            assert!(std::time::Instant::now() < ends, "it is never seen");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert!(findings(&client).await.is_empty());
     });
 }

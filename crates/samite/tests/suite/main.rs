@@ -9,6 +9,7 @@
 
 mod ages;
 mod artifacts;
+mod audit_archive;
 mod audit_log;
 mod cadence;
 mod cadence_hour;
@@ -35,6 +36,7 @@ mod outside;
 mod place;
 mod previews;
 mod processes;
+mod recorded_reads;
 mod recovery;
 mod redaction;
 mod releases;

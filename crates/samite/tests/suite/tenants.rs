@@ -190,7 +190,7 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
 }
 
 /// Methods that take nothing of another's, and why they show nothing of it.
-const OTHERS: [(&str, &str); 49] = [
+const OTHERS: [(&str, &str); 54] = [
     ("principal", "who asks"),
     ("sub_agent", "a client, which is tried by itself"),
     ("record_reads", "writes what this principal read"),
@@ -233,7 +233,12 @@ const OTHERS: [(&str, &str); 49] = [
     ("processing_records", "asks for the right to operate"),
     ("retentions", "asks for the right to operate"),
     ("set_retention", "asks for the right to operate"),
+    ("audit_retention", "asks for the right to operate"),
+    ("set_audit_retention", "asks for the right to operate"),
     ("retention_due", "asks for the right to operate; lists the asking user's own"),
+    ("organisation_policies", "asks for the right to operate"),
+    ("organisation_history", "asks for the right to operate"),
+    ("set_organisation_policies", "asks for the right to operate"),
     ("capture", "the tenant's own"),
     ("set_capture", "asks for the right to operate"),
     ("may_train", "asks for the right to operate"),
@@ -442,13 +447,14 @@ fn who_sees_the_whole_tenant_is_written_down() {
             11,
             "the definitions, erasures and exports of a person by who may, and forgetting of the tenant's secrets",
         ),
-        ("audit/mod.rs", 2, "the audit log, for who may operate the tenant; what is written of it shows nothing"),
+        ("audit/mod.rs", 1, "the audit log, for who may operate the tenant; what is written of it shows nothing"),
         ("backup.rs", 1, "a copy, for who may operate the tenant"),
         ("erasure/hold.rs", 4, "holds, for who may operate the tenant"),
         ("erasure/records.rs", 2, "erasures, for who may operate the tenant"),
         ("erasure/start.rs", 1, "deciding over what is another's, for who may operate the tenant"),
         ("gc.rs", 3, "collections, for who may operate the tenant; sums for who thins out"),
         ("handed_out.rs", 1, "the master key, for who may operate the tenant"),
+        ("organisation/mod.rs", 1, "for who may operate the tenant"),
         ("policy/capture.rs", 1, "for who may operate the tenant"),
         ("policy/consent.rs", 4, "for who may operate the tenant"),
         ("policy/export.rs", 1, "for who may operate the tenant"),
@@ -456,7 +462,7 @@ fn who_sees_the_whole_tenant_is_written_down() {
         ("policy/records.rs", 1, "for who may operate the tenant"),
         ("policy/refusal.rs", 1, "for who may operate the tenant"),
         ("policy/region.rs", 4, "for who may operate the tenant"),
-        ("policy/retention.rs", 3, "for who may operate the tenant"),
+        ("policy/retention.rs", 5, "for who may operate the tenant"),
         ("redaction/mod.rs", 2, "the tenant's policy and secrets, for who may operate the tenant"),
         ("workspace/attach.rs", 1, "whether a directory is somebody else's"),
     ];

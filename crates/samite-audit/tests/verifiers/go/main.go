@@ -2,6 +2,7 @@
 // every entry.
 //
 //	sumdb-verify FOLDER VERIFIER-KEY
+//	sumdb-verify -from INDEX FOLDER VERIFIER-KEY   (of a log that was pruned up to this multiple of 256)
 //	sumdb-verify FILE.tlog-proof VERIFIER-KEY ENTRY-FILE
 //	sumdb-verify OLDER-TREE-HEAD VERIFIER-KEY NEWER-TREE-HEAD PROOF-FILE
 package main
@@ -127,7 +128,7 @@ func verifyContinues(older, key, newer, proofFile string) (int64, error) {
 	return trees[1].N, tlog.CheckTree(hashes, trees[1].N, trees[1].Hash, trees[0].N, trees[0].Hash)
 }
 
-func verify(folder, key string) (int64, error) {
+func verify(folder, key string, minimum int64) (int64, error) {
 	signed, err := os.ReadFile(filepath.Join(folder, "checkpoint"))
 	if err != nil {
 		return 0, err
@@ -137,16 +138,19 @@ func verify(folder, key string) (int64, error) {
 		return 0, err
 	}
 	source := tiles{folder}
-	indexes := make([]int64, tree.N)
-	for i := range indexes {
-		indexes[i] = tlog.StoredHashIndex(0, int64(i))
+	if minimum > tree.N || minimum%256 != 0 {
+		return 0, fmt.Errorf("the log cannot begin at %d", minimum)
 	}
-	// This authenticates every tile that it reads against the tree head: all of them.
+	indexes := make([]int64, tree.N-minimum)
+	for i := range indexes {
+		indexes[i] = tlog.StoredHashIndex(0, minimum+int64(i))
+	}
+	// This authenticates every tile that it reads against the tree head: all of them that have these.
 	hashes, err := tlog.TileHashReader(tree, source).ReadHashes(indexes)
 	if err != nil {
 		return 0, err
 	}
-	for first := int64(0); first < tree.N; first += 256 {
+	for first := minimum; first < tree.N; first += 256 {
 		tile := tlog.Tile{H: 8, L: -1, N: first / 256, W: 256}
 		if tree.N-first < 256 {
 			tile.W = int(tree.N - first)
@@ -161,7 +165,7 @@ func verify(folder, key string) (int64, error) {
 			}
 			length := 2 + int(binary.BigEndian.Uint16(bundle))
 			index := first + int64(i)
-			if tlog.RecordHash(bundle[2:length]) != hashes[index] {
+			if tlog.RecordHash(bundle[2:length]) != hashes[index-minimum] {
 				return 0, fmt.Errorf("entry %d was changed", index)
 			}
 			bundle = bundle[length:]
@@ -176,12 +180,18 @@ func verify(folder, key string) (int64, error) {
 func main() {
 	var size int64
 	var err error
-	switch arguments := os.Args[1:]; len(arguments) {
-	case 2:
-		size, err = verify(arguments[0], arguments[1])
-	case 3:
+	arguments, minimum := os.Args[1:], int64(0)
+	if len(arguments) == 4 && arguments[0] == "-from" {
+		minimum, err = strconv.ParseInt(arguments[1], 10, 64)
+		arguments = arguments[2:]
+	}
+	switch {
+	case err != nil:
+	case len(arguments) == 2:
+		size, err = verify(arguments[0], arguments[1], minimum)
+	case len(arguments) == 3:
 		size, err = verifyProof(arguments[0], arguments[1], arguments[2])
-	case 4:
+	case len(arguments) == 4:
 		size, err = verifyContinues(arguments[0], arguments[1], arguments[2], arguments[3])
 	default:
 		err = fmt.Errorf("usage: sumdb-verify FOLDER VERIFIER-KEY [...]")

@@ -60,6 +60,8 @@ pub(super) struct Act {
     pub(super) session: Option<String>,
     pub(super) journal: String,
     pub(super) seq: u64,
+    pub(super) policy: Vec<String>,
+    pub(super) consent: Vec<String>,
     #[serde(skip)]
     time: i64,
 }
@@ -80,6 +82,8 @@ impl Act {
             session: act.session.map(|session| session.to_string()),
             journal: leaf.journal.to_string(),
             seq: leaf.seq,
+            policy: leaf.policy.iter().map(ToString::to_string).collect(),
+            consent: leaf.consent.iter().map(ToString::to_string).collect(),
             time: leaf.at,
         }
     }

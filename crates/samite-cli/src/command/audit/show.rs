@@ -50,6 +50,12 @@ impl Answer for Shown {
             fact(page, "session", session);
         }
         fact(page, "entry", &format!("{}@{}", self.act.journal, self.act.seq));
+        if !self.act.policy.is_empty() {
+            fact(page, "in force", &self.act.policy.join(", "));
+        }
+        if !self.act.consent.is_empty() {
+            fact(page, "consent", &self.act.consent.join(", "));
+        }
         fact(page, "leaf", &self.hash);
         match &self.payload {
             Some(payload) => page.block(0, &format!("{payload:#}"), None),

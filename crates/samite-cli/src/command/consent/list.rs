@@ -16,7 +16,7 @@ pub(crate) struct List {}
 impl List {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        surface.printer.answer(&ConsentsShape::new(&client, &client.consents().await?, None)?)?;
+        surface.printer.answer(&ConsentsShape::new(&client, &client.consents().await?, None).await?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -50,11 +50,9 @@ impl Set {
         let client = surface.open(Access::Write)?.client().await?;
         let on = find(&self.on, &client, !self.ahead).await?;
         client.set_consent(on, self.said == Said::Yes, &self.basis, self.reason.as_deref()).await?;
-        surface.printer.answer(&ConsentsShape::new(
-            &client,
-            &client.consents().await?,
-            Some(client.may_train(on).await?),
-        )?)?;
+        surface.printer.answer(
+            &ConsentsShape::new(&client, &client.consents().await?, Some(client.may_train(on).await?)).await?,
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -28,11 +28,9 @@ impl Show {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
         let on = find(&self.on, &client, !self.ahead).await?;
-        surface.printer.answer(&ConsentsShape::new(
-            &client,
-            &client.consent_history(on).await?,
-            Some(client.may_train(on).await?),
-        )?)?;
+        surface.printer.answer(
+            &ConsentsShape::new(&client, &client.consent_history(on).await?, Some(client.may_train(on).await?)).await?,
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }

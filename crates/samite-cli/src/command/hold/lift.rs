@@ -28,7 +28,7 @@ impl Lift {
         let client = surface.open(Access::Write)?.client().await?;
         let on = find(&self.on, &client, false).await?;
         client.lift_hold(on, &self.reason).await?;
-        surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?)?)?;
+        surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?).await?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

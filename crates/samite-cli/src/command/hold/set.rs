@@ -37,7 +37,7 @@ impl Set {
         if !client.set_hold(on, &self.reason).await? {
             surface.printer.note("it was held already, and keeps its first reason");
         }
-        surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?)?)?;
+        surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?).await?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

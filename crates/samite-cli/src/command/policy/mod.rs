@@ -1,5 +1,6 @@
 //! `samite policy`.
 
+mod organisation;
 mod redaction;
 
 use crate::surface::Surface;
@@ -11,12 +12,14 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
     Redaction(redaction::Redaction),
+    Organisation(organisation::Organisation),
 }
 
 impl Policy {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self {
             Self::Redaction(command) => command.run(surface).await,
+            Self::Organisation(command) => command.run(surface).await,
         }
     }
 }

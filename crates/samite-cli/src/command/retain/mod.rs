@@ -10,6 +10,7 @@ use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::Surface;
 use clap::Subcommand;
 use samite::Client;
+use samite::audit::ArchivedPart;
 use samite::policy::{Due, Retained};
 use samite_model::Result;
 use serde::Serialize;
@@ -41,6 +42,7 @@ impl Retain {
 struct OfKind {
     kind: &'static str,
     days: Option<u32>,
+    archive: Option<String>,
 }
 
 /// How long kinds of things are kept.
@@ -52,10 +54,13 @@ struct Retentions {
 impl Retentions {
     async fn read(client: &Client) -> Result<Self> {
         let decided = client.retentions().await?;
-        let kinds = Retained::ALL.iter();
-        Ok(Self {
-            retentions: kinds.map(|kind| OfKind { kind: kind.name(), days: decided.get(kind).copied() }).collect(),
-        })
+        let audit = client.audit_retention().await?.and_then(|kept| kept.archive);
+        let of_kind = |kind: &Retained| OfKind {
+            kind: kind.name(),
+            days: decided.get(kind).copied(),
+            archive: audit.as_ref().filter(|_| *kind == Retained::Audit).map(|folder| folder.display().to_string()),
+        };
+        Ok(Self { retentions: Retained::ALL.iter().map(of_kind).collect() })
     }
 }
 
@@ -63,7 +68,10 @@ impl Answer for Retentions {
     fn show(&self, page: &mut Page) {
         let mut table = Table::new(&[("KIND", Column::Left), ("KEPT", Column::Left)]);
         for one in &self.retentions {
-            let kept = one.days.map_or_else(|| "for ever".to_owned(), |days| format!("{days} days"));
+            let mut kept = one.days.map_or_else(|| "for ever".to_owned(), |days| format!("{days} days"));
+            if let Some(archive) = &one.archive {
+                kept = format!("{kept}, then in {archive}");
+            }
             table.row([one.kind.to_owned(), kept]);
         }
         page.table(&table);
@@ -84,22 +92,60 @@ struct DueShape {
     at: i64,
 }
 
-/// What is due, and what was erased of it.
+/// Leaves of the audit log that are due.
+#[derive(Serialize)]
+struct LeavesShape {
+    log: u64,
+    from: u64,
+    to: u64,
+    archive: Option<String>,
+    moved: bool,
+}
+
+/// What is due, and what was erased or moved of it.
 #[derive(Serialize)]
 struct AllDue {
     applied: bool,
     due: Vec<DueShape>,
+    leaves: Vec<LeavesShape>,
     /// It is about to be erased.
     #[serde(skip)]
     about_to_be: bool,
 }
 
 impl AllDue {
-    fn new(client: &Client, applied: bool, due: &[Due]) -> Result<Self> {
+    /// What is due, of sessions, artifacts and the audit log.
+    async fn read(client: &Client) -> Result<Self> {
+        let audit = client.audit();
+        let archive = client.audit_retention().await?.and_then(|kept| kept.archive);
+        let leaves = audit.retention_due(None).await?.into_iter().map(|due| LeavesShape {
+            log: due.log,
+            from: due.from,
+            to: due.to,
+            archive: archive.as_ref().map(|folder| folder.display().to_string()),
+            moved: false,
+        });
+        let leaves = leaves.collect();
+        Ok(Self { leaves, ..Self::new(client, false, &client.retention_due(None).await?).await? })
+    }
+
+    /// What was done.
+    async fn done(client: &Client, due: &[Due], moved: &[ArchivedPart]) -> Result<Self> {
+        let leaves = moved.iter().map(|part| LeavesShape {
+            log: part.log,
+            from: part.from,
+            to: part.to,
+            archive: Some(part.archive.clone()),
+            moved: true,
+        });
+        Ok(Self { leaves: leaves.collect(), ..Self::new(client, true, due).await? })
+    }
+
+    async fn new(client: &Client, applied: bool, due: &[Due]) -> Result<Self> {
         let mut users = BTreeMap::new();
         for one in due {
             if let Entry::Vacant(user) = users.entry(one.owner) {
-                user.insert(client.name_of(one.owner)?.map(|owner| owner.to_string()));
+                user.insert(client.name_of(one.owner).await?.map(|owner| owner.to_string()));
             }
         }
         let shape = |one: &Due| DueShape {
@@ -113,18 +159,34 @@ impl AllDue {
             erasure: one.erasure.map(|erasure| erasure.to_string()),
             at: one.since,
         };
-        Ok(Self { applied, due: due.iter().map(shape).collect(), about_to_be: false })
+        Ok(Self { applied, due: due.iter().map(shape).collect(), leaves: Vec::new(), about_to_be: false })
     }
 
     fn free(&self) -> usize {
         self.due.iter().filter(|one| !one.held).count()
     }
+
+    /// Whether leaves would move.
+    fn moves(&self) -> bool {
+        self.leaves.iter().any(|leaves| leaves.archive.is_some())
+    }
 }
 
 impl Answer for AllDue {
     fn show(&self, page: &mut Page) {
+        for one in &self.leaves {
+            let LeavesShape { log, from, to, archive, moved } = one;
+            page.line(match archive {
+                Some(archive) if *moved => format!("leaves {from} to {to} of audit log {log} moved to {archive}"),
+                Some(archive) => format!("leaves {from} to {to} of audit log {log} would move to {archive}"),
+                None => format!("leaves {from} to {to} of audit log {log} are due, and no archive is named for them"),
+            });
+        }
         if self.due.is_empty() {
-            return page.line("nothing is due");
+            if self.leaves.is_empty() {
+                page.line("nothing is due");
+            }
+            return;
         }
         let mut table = Table::new(&[
             ("KIND", Column::Left),

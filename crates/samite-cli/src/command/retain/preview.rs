@@ -16,7 +16,7 @@ pub(crate) struct Preview {}
 impl Preview {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        surface.printer.answer(&AllDue::new(&client, false, &client.retention_due(None).await?)?)?;
+        surface.printer.answer(&AllDue::read(&client).await?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -4,26 +4,32 @@ use super::Retentions;
 use crate::surface::{Access, Surface};
 use clap::{Args, ValueEnum};
 use samite::policy::{Retained, days};
-use samite_model::Result;
+use samite_host::files;
+use samite_model::{Error, Result};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Decide how long a kind of things is kept
 ///
 /// Nothing goes by that alone: `samite retain preview` shows what is due, `samite retain apply` erases it. A session is due
 /// when none of its branches was written to for so long; an artifact so long after its publication, where `samite
-/// artifact keep` and `samite artifact policy` decided nothing for it. For the audit log, at least 183 days, it is a
-/// record of what was decided: `samite audit archive` moves its beginning elsewhere.
+/// artifact keep` and `samite artifact policy` decided nothing for it. What of the audit log is older, at least 183
+/// days, moves to the folder that --archive names, where it verifies, and out of the store.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   samite retain set session 400d
   samite retain set artifact 7y
+  samite retain set audit 400d --archive /mnt/cold
   samite retain set session keep")]
 pub(crate) struct Set {
     /// The kind
     kind: Kind,
     /// How long: days, weeks or years (400d, 8w, 7y; a year has 366 days), or keep
     duration: String,
+    /// Where older leaves of the audit log go; it is made, and may have an earlier part of the log
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
 }
 
 /// What has a retention.
@@ -46,7 +52,16 @@ impl Set {
         };
         let kept = if self.duration == "keep" { None } else { Some(days(&self.duration)?) };
         let client = surface.open(Access::Create)?.client().await?;
-        client.set_retention(kind, kept).await?;
+        match (&self.archive, kept) {
+            (None, _) => client.set_retention(kind, kept).await?,
+            (Some(archive), Some(days)) if kind == Retained::Audit => {
+                client.set_audit_retention(days, &files::canonical_to_be(archive)?).await?;
+            }
+            (Some(_), _) => {
+                return Err(Error::invalid("usage", "--archive says where old leaves of the audit log go")
+                    .hint("samite retain set audit 400d --archive DIR"));
+            }
+        }
         surface.printer.answer(&Retentions::read(&client).await?)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -98,3 +98,26 @@ pub(super) async fn another_log_begins_beside_the_first(ledger: Arc<dyn Backend>
     assert_eq!(newest(&*ledger).await, log(2, 2, 2));
     assert_eq!(some(ok(ledger.audit_log(Some(1)).await)), log(1, 2, 1));
 }
+
+pub(super) async fn a_beginning_that_was_pruned_is_gone_and_the_log_goes_on(ledger: Arc<dyn Backend>) {
+    let drafts: Vec<NewEntry> = (1..=5).map(|number| with_leaf(number, &[number])).collect();
+    ok(ledger.commit(making(1, None, drafts)).await);
+    // In the commit of an entry that says so, which has a leaf of its own.
+    let commit = Commit { prune: Some((1, 3)), ..appending(1, vec![with_leaf(6, &[6])]) };
+    ok(ledger.commit(commit).await);
+    assert_eq!(begins(&ok(ledger.leaves(1, 0, 9).await)), [0; 0]);
+    assert_eq!(begins(&ok(ledger.leaves(1, 2, 9).await)), [0; 0]);
+    assert_eq!(begins(&ok(ledger.leaves(1, 3, 9).await)), [4, 5, 6]);
+    assert_eq!(newest(&*ledger).await, log(1, 6, 2));
+    // Again, or less of it, is no error.
+    ok(ledger.commit(Commit { prune: Some((1, 2)), ..Commit::default() }).await);
+    ok(append(&*ledger, 1, vec![with_leaf(7, &[7])]).await);
+    assert_eq!(begins(&ok(ledger.leaves(1, 3, 9).await)), [4, 5, 6, 7]);
+    // The last leaf stays, and what is refused takes nothing.
+    for prune in [Some((1, 7)), Some((2, 1)), Some((3, 0))] {
+        let commit = Commit { prune, ..appending(1, vec![with_leaf(8, &[8])]) };
+        refused(ledger.commit(commit).await, ErrorKind::Invalid, "prune_beyond");
+    }
+    assert_eq!(begins(&ok(ledger.leaves(1, 3, 9).await)), [4, 5, 6, 7]);
+    assert_eq!(seqs(&*ledger, 1).await, [1, 2, 3, 4, 5, 6, 7]);
+}

@@ -145,6 +145,7 @@ macro_rules! with_conformance_checks {
                 a_refused_commit_leaves_no_leaf
                 leaves_outlive_their_journal
                 another_log_begins_beside_the_first
+                a_beginning_that_was_pruned_is_gone_and_the_log_goes_on
             }
             deletion {
                 a_deleted_journal_takes_nothing

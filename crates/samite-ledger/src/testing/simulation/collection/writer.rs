@@ -131,6 +131,7 @@ async fn attempt(world: &World, random: &Seeded, ledger: &FaultyLedger, tree: &T
         packs,
         unpin: vec![pin],
         renew: None,
+        prune: None,
     };
     ledger.commit(commit).await?;
     world.count(|counts| counts.deduped += u64::try_from(found.len()).unwrap_or(0));
