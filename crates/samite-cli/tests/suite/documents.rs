@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose errors people and programs see.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "samite-model",
     "samite-host",
     "samite-identity",
@@ -14,6 +14,7 @@ const CRATES: [&str; 11] = [
     "samite-blocks",
     "samite-workspace",
     "samite-audit",
+    "samite-policy",
     "samite-redact",
     "samite",
     "samite-cli",

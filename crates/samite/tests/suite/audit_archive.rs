@@ -312,3 +312,74 @@ fn a_kill_anywhere_leaves_each_leaf_in_the_store_or_in_the_archive() {
         });
     }
 }
+
+#[test]
+fn a_cosigned_head_of_what_was_moved_is_given_to_nobody() {
+    let place = tempfile::tempdir().unwrap();
+    crate::support::run(async {
+        let opened = open(place.path(), 0);
+        let client = opened.store.client(principal("ada")).await.unwrap();
+        let (audit, tlog) = (client.audit(), place.path().join("tlog"));
+        acts(&client, 299).await;
+        audit.prove(None, 0, false).await.unwrap();
+        // As if a witness had cosigned what was shown.
+        std::fs::create_dir(tlog.join("cosigned-1")).unwrap();
+        std::fs::copy(tlog.join("log-1/checkpoint"), tlog.join("cosigned-1/300")).unwrap();
+        let (head, _) = audit.export(None, true, &place.path().join("a"), &Observer::default()).await.unwrap();
+        assert_eq!(head.size, 300);
+        acts(&client, 300).await;
+        opened.clock.advance(300 * DAY);
+        acts(&client, 10).await;
+        client.set_audit_retention(200, &place.path().join("cold")).await.unwrap();
+        let moved = audit.apply_retention(&Observer::default()).await.unwrap();
+        assert_eq!((moved.len(), moved[0].to), (1, 512));
+        let fresh = place.path().join("b");
+        let refused = audit.export(None, true, &fresh, &Observer::default()).await.unwrap_err();
+        assert_eq!(refused.code(), "not_cosigned");
+        let (head, _) = audit.export(None, false, &fresh, &Observer::default()).await.unwrap();
+        assert!(head.size > 600, "{head:?}");
+        assert_eq!(audit.prove(None, 513, false).await.unwrap().index, 513);
+        // One that is whole bundles is still shown, as an older size; and exported by nobody, since its leaves are not there.
+        let of_512 = audit.consistency(None, 256, Some(512)).await.unwrap();
+        assert_eq!((of_512.old.0, of_512.new.0, of_512.proof.is_none()), (256, 512, true));
+        assert_eq!(audit.consistency(None, 256, Some(300)).await.unwrap_err().code(), "leaf_archived");
+    });
+}
+
+#[test]
+fn an_older_copy_moves_what_it_has_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let (ledger, copy) = (place.path().join("ledger.db"), place.path().join("copy"));
+    crate::support::run(async {
+        let opened = open(place.path(), 0);
+        let client = opened.store.client(principal("ada")).await.unwrap();
+        acts(&client, 299).await;
+        Connection::open(&ledger).unwrap().execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+        std::fs::copy(ledger.with_extension("high"), copy.with_extension("high")).unwrap();
+        acts(&client, 5).await;
+        client.audit().prove(None, 301, false).await.unwrap();
+    });
+    for ending in ["-wal", "-shm"] {
+        std::fs::remove_file(place.path().join(format!("ledger.db{ending}"))).ok();
+    }
+    std::fs::rename(&copy, &ledger).unwrap();
+    std::fs::rename(copy.with_extension("high"), ledger.with_extension("high")).unwrap();
+    crate::support::run(async {
+        let opened = open(place.path(), 1);
+        let client = opened.store.client(principal("ada")).await.unwrap();
+        acts(&client, 600).await;
+        opened.clock.advance(300 * DAY);
+        acts(&client, 1).await;
+        let cold = place.path().join("cold");
+        client.set_audit_retention(200, &cold).await.unwrap();
+        assert_eq!(verified(&client, &[]).await.logs, 2);
+        // Of log 1 another history was published: nobody gets these leaves as that log.
+        assert_eq!(client.audit().retention_due(None).await.unwrap(), [DueLeaves { log: 2, from: 0, to: 512 }]);
+        let moved = client.audit().apply_retention(&Observer::default()).await.unwrap();
+        assert_eq!((moved.len(), moved[0].log, moved[0].to), (1, 2, 512));
+        // Log 2 names the head of log 1 that was lost in its first leaf, which is in the archive.
+        let hot = verified(&client, &[]).await;
+        assert_eq!((hot.logs, hot.archived, hot.unread), (2, 512, 512));
+        assert_eq!(verified(&client, std::slice::from_ref(&cold)).await.unread, 0);
+    });
+}
