@@ -164,7 +164,7 @@ impl Engine {
             ResourceKind::Tenant => tenant.clone(),
             kind => {
                 let kind = if kind == ResourceKind::Session { &types.session } else { &types.artifact };
-                let id: String = target.id?.iter().map(|byte| format!("{byte:02x}")).collect();
+                let id = format!("{:032x}", u128::from_be_bytes(target.id?));
                 let (mut attributes, mut above) = (HashMap::new(), HashSet::from([tenant.clone()]));
                 if let Some(owner) = target.owner {
                     let owner = uid(&types.user, owner.as_str().strip_prefix("user:")?);

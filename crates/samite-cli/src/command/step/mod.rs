@@ -20,7 +20,7 @@ pub(crate) enum Step {
 impl Step {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self {
-            Self::Run(command) => command.run(surface).await,
+            Self::Run(command) => Box::pin(command.run(surface)).await,
             Self::List(command) => command.run(surface).await,
             Self::Resolve(command) => command.run(surface).await,
         }
