@@ -32,7 +32,8 @@ fn golden_errors_as_json() {
     let mut redactor = Redactor::new(&place);
     let mut golden = String::new();
     for (arguments, status) in cases {
-        let error = place.json(arguments).error(*status);
+        let mut error = place.json(arguments).error(*status);
+        error.sort_all_objects();
         assert!(!error["hints"].as_array().unwrap().is_empty(), "{arguments:?}: {error}");
         golden.push_str(&redactor.text(&format!("samite {}\n  exit {status}: {error}\n", arguments.join(" "))));
     }

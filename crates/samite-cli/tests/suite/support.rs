@@ -209,6 +209,8 @@ impl Redactor {
     pub(crate) fn json(&mut self, value: &Value) -> String {
         let mut value = value.clone();
         durations(&mut value);
+        // Some features of a build keep fields in the order in which they were written.
+        value.sort_all_objects();
         self.text(&serde_json::to_string_pretty(&value).unwrap())
     }
 }
