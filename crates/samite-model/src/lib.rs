@@ -15,6 +15,7 @@ pub mod hash;
 mod header;
 pub mod history;
 mod id;
+pub mod json;
 mod kind;
 pub mod limits;
 pub mod policy;

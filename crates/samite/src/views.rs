@@ -9,9 +9,11 @@ use crate::payload::{
 };
 use samite_ledger::{NewRow, Register, RegisterChange};
 use samite_model::erasure::Scope;
+use samite_model::json::canonical;
 use samite_model::step::{Effect, OutcomeKind, State};
 use samite_model::{BlockId, EntryId, EntryKind, Error, JournalId, Link, Position, Pseudonym, Result};
-use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// Row kinds. Codes are permanent.
@@ -341,9 +343,8 @@ pub(crate) fn step_key(hash: &dyn IndexHash, key: &str) -> Result<[u8; 16]> {
 }
 
 /// The hashes of a step.
-pub(crate) fn step_hashes<I: Serialize>(hash: &dyn IndexHash, step: &StepStarted<I>) -> Result<StepHashes> {
-    let input = serde_json::to_vec(&step.input)
-        .map_err(|error| Error::invalid("bad_input", "the step's input is not JSON").because(error))?;
+pub(crate) fn step_hashes<I: Borrow<Value>>(hash: &dyn IndexHash, step: &StepStarted<I>) -> Result<StepHashes> {
+    let input = canonical(step.input.borrow());
     Ok(StepHashes {
         key: step_key(hash, &step.key)?,
         tool: hash.hash("tool", &[step.tool.as_bytes()])?,

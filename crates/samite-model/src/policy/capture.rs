@@ -4,6 +4,7 @@
 //! in tags of thinking. Where a body cannot be read and may hold some, all of it is dropped.
 
 use crate::EntryKind;
+use crate::json::canonical_text;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -210,7 +211,7 @@ fn decisions(text: &str) -> Option<(String, u64)> {
         && (value.is_object() || value.is_array())
     {
         filter(&mut value, 0, &mut found);
-        return Some((if found.dropped == 0 { text.to_owned() } else { value.to_string() }, found.dropped));
+        return Some((if found.dropped == 0 { text.to_owned() } else { canonical_text(&value) }, found.dropped));
     }
     if !text.lines().any(|line| json_of(line).is_some()) {
         let looks_like_json = text.trim_start().starts_with(['{', '[']);
@@ -238,7 +239,7 @@ fn decisions(text: &str) -> Option<(String, u64)> {
             continue;
         }
         kept.push_str(before);
-        kept.push_str(&value.to_string());
+        kept.push_str(&canonical_text(&value));
         if line.ends_with('\n') {
             kept.push('\n');
         }
@@ -323,7 +324,7 @@ fn filter_string(text: &mut String, depth: usize, found: &mut Found) {
                 let so_far = found.dropped;
                 filter(&mut inner, depth + 1, found);
                 if found.dropped > so_far {
-                    *text = inner.to_string();
+                    *text = canonical_text(&inner);
                 }
                 return;
             }

@@ -159,7 +159,7 @@ impl Writer {
                 handled.recorded = newly(said);
             }
             What::ModelResponse(response) => {
-                let body = crate::core::to_json(response)?;
+                let body = samite_model::json::canonical(response);
                 let said = self.hook_append(event, EntryKind::MODEL_RESPONSE, body, Some("assistant")).await?;
                 handled.recorded = newly(said);
             }

@@ -16,6 +16,7 @@ use samite_host::files::{self, AppendFile};
 use samite_host::kill_point;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Read};
 use samite_model::erasure::{Root, Run};
+use samite_model::json::canonical;
 use samite_model::policy::{Derivation, Node, Placement, Source};
 use samite_model::{ArtifactId, BlockId, EntryKind, Error, FamilyId, Observer, Result, SessionId, limits};
 use serde_json::{Map, Value, json};
@@ -253,11 +254,12 @@ impl Writing {
             ("time".to_owned(), json!(entry.header.time)),
         ]);
         line.extend(content(entry)?);
-        let bytes = format!("{}\n", Value::Object(line));
-        self.digest.update(bytes.as_bytes());
+        let mut bytes = canonical(&Value::Object(line));
+        bytes.push(b'\n');
+        self.digest.update(&bytes);
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         if let Some(file) = &mut self.file {
-            file.append(bytes.as_bytes())?;
+            file.append(&bytes)?;
         }
         self.root.push(&entry.header.commitment);
         let seq = entry.position.seq;

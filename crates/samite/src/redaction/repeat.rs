@@ -4,11 +4,12 @@
 //! An entry of which this is so has a keyed fingerprint of what came, so that no later policy makes it another. It is over
 //! what tells one submission from another, and nothing else: times and ids differ each time.
 
-use crate::core::{Core, FamilyHash, from_json, to_json};
+use crate::core::{Core, FamilyHash, from_json};
 use crate::log::Entry;
 use crate::payload::{Event, Submitted, is_event};
 use crate::policy::Dropped;
 use crate::views::IndexHash;
+use samite_model::json::canonical;
 use samite_model::{EntryKind, FamilyId, JournalId, Pseudonym, Result};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -36,8 +37,8 @@ fn telling(kind: EntryKind, payload: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
     }
     let value: Value = from_json("an entry", payload)?;
     // What is not there and what is null are alike.
-    let parts: Vec<Option<&Value>> = pointers.iter().map(|pointer| value.pointer(pointer)).collect();
-    to_json(&parts).map(Cow::Owned).map(Some)
+    let parts = pointers.iter().map(|pointer| value.pointer(pointer).cloned().unwrap_or_default()).collect();
+    Ok(Some(Cow::Owned(canonical(&Value::Array(parts)))))
 }
 
 fn fingerprint(hash: &FamilyHash<'_>, kind: EntryKind, telling: &[u8]) -> Result<Submitted> {

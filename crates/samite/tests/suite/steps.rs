@@ -46,6 +46,26 @@ fn a_completed_step_is_replayed() {
     });
 }
 
+/// Another client, another language or another build writes an object's fields in another order.
+#[test]
+fn the_order_of_fields_makes_no_other_step() {
+    let world = World::new();
+    run(async {
+        let session = session(&world).await;
+        let writer = writer(&world, session).await;
+        let step = |input: &str| NewStep::new("k", "http", serde_json::from_str(input).unwrap());
+        let handle = started(writer.begin(&step(r#"{"url":"/a","head":{"y":1,"x":[{"b":1,"a":2}]}}"#)).await.unwrap());
+        writer.complete(&handle, serde_json::from_str(r#"{"b":1,"a":{"d":1,"c":2}}"#).unwrap()).await.unwrap();
+        let again = writer.begin(&step(r#"{"head":{"x":[{"a":2,"b":1}],"y":1},"url":"/a"}"#)).await.unwrap();
+        let Begin::Replay(outcome) = again else { panic!("no replay") };
+        assert_eq!(outcome.output, json!({"a": {"c": 2, "d": 1}, "b": 1}));
+        writer.complete(&handle, serde_json::from_str(r#"{"a":{"c":2,"d":1},"b":1}"#).unwrap()).await.unwrap();
+        // What is in a list has an order.
+        let other = step(r#"{"head":{"x":[{"a":2},{"b":1}],"y":1},"url":"/a"}"#);
+        assert_eq!(writer.begin(&other).await.unwrap_err().code(), "step_mismatch");
+    });
+}
+
 #[test]
 fn an_open_step_is_busy_for_its_own_writer_and_in_doubt_for_the_next() {
     let world = World::new();

@@ -3,8 +3,8 @@
 use crate::import::frame::flat::Call;
 use crate::import::frame::ids::{Key, key};
 use samite_model::EntryKind;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use samite_model::json::canonical;
+use serde_json::{Value, json};
 
 /// A message.
 #[derive(Clone, Debug)]
@@ -58,13 +58,13 @@ fn message(value: &Value) -> Option<Message> {
         Call { id: text("id"), tool: text("name"), input: call.get("args").cloned() }
     };
     let calls = fields.get("tool_calls").and_then(Value::as_array).filter(|_| class == "AIMessage");
-    let json = serde_json::to_vec(value).ok()?;
+    let json = canonical(value);
     let content = key(&json);
     let own = text("id");
     let has_id = own.is_some();
-    let fields_but_id: BTreeMap<_, _> =
-        fields.as_object()?.iter().filter(|(name, value)| *name != "id" && !value.is_null()).collect();
-    let bare = key(&serde_json::to_vec(&(class, fields_but_id)).ok()?);
+    let mut but_id = fields.as_object()?.clone();
+    but_id.retain(|name, value| name != "id" && !value.is_null());
+    let bare = key(&canonical(&json!([class, but_id])));
     let id = own.unwrap_or_else(|| format!("hash:{}", data_encoding::HEXLOWER.encode(&content)));
     let failed = text("status").is_some_and(|status| status == "error");
     Some(Message {

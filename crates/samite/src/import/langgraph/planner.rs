@@ -11,7 +11,7 @@ use crate::import::frame::report::{Finding, FindingKind, Report, Unit, shown};
 use samite_model::EntryKind;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A checkpoint's place.
 #[derive(Clone, Copy, Debug)]
@@ -249,7 +249,9 @@ impl Planner {
         }
         let inside = decoded.and_then(|decoded| decoded.get("channel_values"));
         if let Some(inside) = inside.and_then(Value::as_object) {
-            values.extend(inside.iter().map(|(channel, value)| (channel.clone(), value.clone())));
+            // By name, which is the order that the same file has in every build and from every saver.
+            let sorted: BTreeMap<_, _> = inside.iter().collect();
+            values.extend(sorted.into_iter().map(|(channel, value)| (channel.clone(), value.clone())));
         }
         // The row's own number: its messages come before it, and belong to it.
         let line = self.line + 1;
