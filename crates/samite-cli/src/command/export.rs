@@ -62,6 +62,7 @@ struct Left {
     artifact: Option<String>,
     without_consent: Vec<String>,
     unknown: bool,
+    forbidden: bool,
 }
 
 impl Left {
@@ -72,6 +73,7 @@ impl Left {
             artifact: left.artifact.map(|artifact| artifact.to_string()),
             without_consent: left.without_consent.iter().map(ToString::to_string).collect(),
             unknown: left.unknown,
+            forbidden: left.forbidden,
         }
     }
 
@@ -80,6 +82,9 @@ impl Left {
             Some(artifact) => format!("artifact {}", short_id(artifact)),
             None => format!("branch {} of session {}", short_id(&self.branch), short_id(&self.session)),
         };
+        if self.forbidden {
+            return format!("left out: {what}, since the organisation's policies forbid to read it");
+        }
         if self.without_consent.is_empty() {
             return format!("left out: {what}, since a part of what it was made of is not there any more");
         }

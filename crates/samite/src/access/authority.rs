@@ -3,16 +3,16 @@
 
 use crate::core::Core;
 use crate::payload::Granted;
-use crate::views::register;
+use crate::views::{register, row};
 use samite_audit::leaf::Actor;
 use samite_keys::Subject;
-use samite_ledger::{JournalFilter, JournalKind, JournalState, Register};
+use samite_ledger::{JournalFilter, JournalKind, JournalState, Register, RowQuery};
 use samite_model::access::{
     Decision, Grant, Policy, Reason, Resource, ResourceKind, Right, Rights, Why, chain, decide,
 };
 use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Owner, Position, Principal, Pseudonym, Result, SessionId};
 use samite_policy::Target;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// The policies of an organisation, asked at each act beside ownership and grants. They may forbid what those allow.
@@ -212,6 +212,76 @@ impl Authority {
         decide(&self.principal, right, &resource, policy, self.whole.now())
     }
 
+    /// Whether no policies are asked of what is one's own.
+    pub(super) fn is_free(&self) -> bool {
+        self.policies.is_none() && (!self.is_bound || self.whole.organisation().is_none())
+    }
+
+    /// Refuses what policies forbid, of whoever's it is: for acts whose right was looked at already, on the whole of what a
+    /// person has or the tenant.
+    fn unless_forbidden(&self, right: Right, what: &OfWhat<'_>, words: &str) -> Result<()> {
+        match self.policy(right, what) {
+            Policy::Silent | Policy::Permit => Ok(()),
+            Policy::Forbid | Policy::Failed => Decision::Deny(Reason::Forbidden).check(right, words).map(|_| ()),
+        }
+    }
+
+    /// Refuses what policies forbid to be done with a session, whoever's it is.
+    pub(crate) fn unless_forbidden_on_session(&self, right: Right, session: SessionId, owner: Pseudonym) -> Result<()> {
+        if self.is_free() {
+            return Ok(());
+        }
+        let owner = self.whole.0.keys.owner_name(owner)?;
+        let what = OfWhat { kind: ResourceKind::Session, id: Some(session.0), owner: owner.as_ref() };
+        self.unless_forbidden(right, &what, &format!("session {}", session.short()))
+    }
+
+    /// Refuses what policies forbid to be done with an artifact, whoever's it is.
+    pub(crate) fn unless_forbidden_on_artifact(
+        &self,
+        right: Right,
+        artifact: ArtifactId,
+        owner: Pseudonym,
+    ) -> Result<()> {
+        if self.is_free() {
+            return Ok(());
+        }
+        let owner = self.whole.0.keys.owner_name(owner)?;
+        let what = OfWhat { kind: ResourceKind::Artifact, id: Some(artifact.0), owner: owner.as_ref() };
+        self.unless_forbidden(right, &what, &format!("artifact {}", artifact.short()))
+    }
+
+    /// Refuses what policies forbid to be done with anything that a person has.
+    pub(crate) async fn unless_forbidden_on_all(&self, right: Right, owner: Pseudonym) -> Result<()> {
+        if self.is_free() {
+            return Ok(());
+        }
+        for state in self.whole.0.ledger.journals(JournalFilter::default()).await? {
+            match state.kind {
+                _ if state.owner != owner => {}
+                JournalKind::SessionControl => self.unless_forbidden_on_session(right, state.family, owner)?,
+                JournalKind::Artifacts => {
+                    for artifact in self.artifacts_in(state.id, state.head).await?.into_keys() {
+                        self.unless_forbidden_on_artifact(right, artifact, owner)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The artifacts in an owner's journal, with the seqs of their entries.
+    pub(super) async fn artifacts_in(&self, journal: JournalId, head: u64) -> Result<BTreeMap<ArtifactId, Vec<u64>>> {
+        let at = Position { journal, seq: head };
+        let query = RowQuery { at, kind: row::ARTIFACT, hashes: Vec::new(), limit: usize::MAX };
+        let mut all: BTreeMap<ArtifactId, Vec<u64>> = BTreeMap::new();
+        for found in self.whole.0.ledger.rows(query).await? {
+            all.entry(ArtifactId(found.hash)).or_default().push(found.position.seq);
+        }
+        Ok(all)
+    }
+
     /// Looks at the tenant's own policies where that is due.
     pub(crate) async fn refresh(&self) -> Result<()> {
         if self.is_bound { self.whole.refresh().await } else { Ok(()) }
@@ -227,10 +297,15 @@ impl Authority {
         self.decide(right, &OfWhat { kind: ResourceKind::Tenant, id: None, owner: None }, &[])
     }
 
+    /// Whether the principal has this right on what is its user's own, before policies are asked about one thing or another.
+    pub(crate) fn own_right(&self, right: Right) -> Decision {
+        let own = OfWhat { kind: ResourceKind::Session, id: Some(self.subject.0), owner: Some(&self.own) };
+        self.decide_under(Policy::Silent, right, &own, &[])
+    }
+
     /// Whether the principal may act so on what is its user's own.
     pub(crate) fn on_own(&self, right: Right, kind: ResourceKind, id: [u8; 16]) -> Decision {
-        let is_free = self.policies.is_none() && (!self.is_bound || self.whole.organisation().is_none());
-        if is_free && kind == ResourceKind::Session && self.own_rights.has(right) {
+        if self.is_free() && kind == ResourceKind::Session && self.own_rights.has(right) {
             return Decision::Allow(Why::Owner);
         }
         self.decide(right, &OfWhat { kind, id: Some(id), owner: Some(&self.own) }, &[])

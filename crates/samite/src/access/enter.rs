@@ -2,6 +2,7 @@
 
 use super::Guarded;
 use super::authority::{Authority, Entered, Facts};
+use super::overseer::Overseen;
 use super::reads::{Reader, Reads, Registry};
 use crate::client::{Client, no_session};
 use crate::core::{Backends, Core};
@@ -215,13 +216,18 @@ impl Client {
     /// `denied` (`scope_missing`) for anybody else.
     pub(crate) async fn operator(&self) -> Result<Self> {
         self.authority.refresh().await?;
-        self.operator_now()
-    }
-
-    /// The same, by what was looked at last: for what asks the ledger before it does anything, which looks again.
-    pub(crate) fn operator_now(&self) -> Result<Self> {
         self.authority.on_tenant(Right::Operate).check(Right::Operate, "the tenant")?;
         self.as_operator()
+    }
+
+    /// The client as it sees the whole tenant while it may look after it, which is asked at each read, and its own otherwise.
+    pub(crate) fn overseer(&self) -> Self {
+        let own = Arc::clone(&self.core.0.ledger);
+        let ledger = Arc::new(Overseen { authority: Arc::clone(&self.authority), own });
+        let whole = &self.authority.whole;
+        let core = Arc::new(Core(Backends { ledger, ..whole.0.clone() }, whole.1.clone()));
+        let subject = whole.0.keys.subject_of(self.authority.subject).unwrap_or(self.subject);
+        Self { core, subject, ..self.clone() }
     }
 
     /// The same, where policies that cannot be evaluated are to be replaced.
@@ -246,15 +252,26 @@ impl Client {
         }
         self.authority.refresh().await?;
         let own = self.authority.subject;
-        let decision = self.authority.on_own(Right::Erase, ResourceKind::Session, own.0);
-        decision.check(Right::Erase, "what is its user's")?;
         if self.subject.pseudonym != own {
             return Decision::Deny(Reason::NotGranted).check(Right::Erase, "what is shared").map(|_| self.clone());
         }
-        match what {
-            EraseWhat::User(user) if self.pseudonym_of_user(user)? != own => self.operator().await,
-            _ => Ok(self.tenant_wide()),
+        let of = match what {
+            EraseWhat::User(user) => self.pseudonym_of_user(user)?,
+            _ => own,
+        };
+        let decision = match what {
+            EraseWhat::Session(session) | EraseWhat::Entries { session, .. } => {
+                self.authority.on_own(Right::Erase, ResourceKind::Session, session.0)
+            }
+            EraseWhat::Artifact(artifact) => self.authority.on_own(Right::Erase, ResourceKind::Artifact, artifact.0),
+            EraseWhat::User(_) | EraseWhat::Secret(_) => self.authority.own_right(Right::Erase),
+        };
+        decision.check(Right::Erase, "what is its user's")?;
+        if matches!(what, EraseWhat::User(_)) {
+            // A policy that keeps one thing keeps a person from being erased: nothing is left out silently.
+            self.authority.unless_forbidden_on_all(Right::Erase, of).await?;
         }
+        if of == own { Ok(self.tenant_wide()) } else { self.operator().await }
     }
 
     /// The whole tenant, as it erases what retention lets go of: by who may erase and operate the tenant.
@@ -263,9 +280,24 @@ impl Client {
     /// `denied` (`scope_missing`) for anybody else.
     pub(crate) async fn to_retain(&self) -> Result<Self> {
         self.authority.refresh().await?;
-        let own = self.authority.subject;
-        self.authority.on_own(Right::Erase, ResourceKind::Session, own.0).check(Right::Erase, "what is due")?;
+        self.authority.own_right(Right::Erase).check(Right::Erase, "what is due")?;
         self.operator().await
+    }
+
+    /// Refuses to erase of somebody's what policies keep: for retention, which may erase otherwise.
+    ///
+    /// # Errors
+    /// `denied` (`policy_forbids`).
+    pub(crate) fn permit_letting_go(&self, what: &EraseWhat, owner: Pseudonym) -> Result<()> {
+        match what {
+            EraseWhat::Artifact(artifact) => {
+                self.authority.unless_forbidden_on_artifact(Right::Erase, *artifact, owner)
+            }
+            EraseWhat::Session(session) | EraseWhat::Entries { session, .. } => {
+                self.authority.unless_forbidden_on_session(Right::Erase, *session, owner)
+            }
+            EraseWhat::User(_) | EraseWhat::Secret(_) => Ok(()),
+        }
     }
 
     /// The whole tenant as it acts for each person of whom there is something, for who may operate it.
@@ -324,13 +356,17 @@ impl Client {
     /// # Errors
     /// `denied` (`scope_missing`) for anybody else.
     pub(crate) async fn to_hand_out(&self, user: &str) -> Result<Self> {
-        let own = self.authority.subject;
-        if self.pseudonym_of_user(user)? != own {
-            return self.operator().await;
-        }
         self.authority.refresh().await?;
-        self.authority.on_own(Right::Read, ResourceKind::Session, own.0).check(Right::Read, "what is its user's")?;
-        Ok(self.tenant_wide())
+        let of = self.pseudonym_of_user(user)?;
+        let client = if of == self.authority.subject {
+            self.authority.own_right(Right::Read).check(Right::Read, "what is its user's")?;
+            self.tenant_wide()
+        } else {
+            self.operator().await?
+        };
+        // An export is whole or there is none.
+        self.authority.unless_forbidden_on_all(Right::Read, of).await?;
+        Ok(client)
     }
 
     /// Records that somebody who looks after the tenant is about to be shown an entry that is another person's. When this
@@ -341,11 +377,23 @@ impl Client {
     pub(crate) async fn record_look(&self, journal: JournalId, stored: &StoredEntry) -> Result<()> {
         let owner = Header::decode(&stored.header)?.owner;
         let tenants = self.core.0.keys.tenant_pseudonym();
-        if owner == self.authority.subject || owner == tenants || stored.payload.is_none() {
+        if owner == tenants || stored.payload.is_none() {
+            return Ok(());
+        }
+        self.authority.refresh().await?;
+        let Some(facts) = self.authority.facts(journal).await? else { return Ok(()) };
+        match facts.kind {
+            JournalKind::Branch | JournalKind::SessionControl => {
+                self.authority.unless_forbidden_on_session(Right::Read, facts.family, owner)?;
+            }
+            // What is said of an artifact is said in the journal of them all.
+            JournalKind::Artifacts => self.authority.unless_forbidden_on_all(Right::Read, owner).await?,
+            _ => {}
+        }
+        if owner == self.authority.subject {
             return Ok(());
         }
         self.reads.check().await?;
-        let Some(facts) = self.authority.facts(journal).await? else { return Ok(()) };
         self.reads.note(journal, Facts { owner, ..facts }, std::slice::from_ref(stored));
         self.reads.record().await
     }

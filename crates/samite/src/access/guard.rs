@@ -19,6 +19,8 @@ pub(super) enum Seen {
     },
     /// The entries of these seqs of another's journal.
     Some(HashSet<u64>),
+    /// One's own journal but for the entries of these seqs, which policies forbid.
+    Except(HashSet<u64>),
     /// The entries that are about nobody else, in a journal that everybody writes to.
     Own,
 }
@@ -65,7 +67,9 @@ impl Authority {
                     _ => Seen::Nothing,
                 }
             }
-            JournalKind::Artifacts | JournalKind::Memory if own => all(self.own(Right::Read, facts), false),
+            JournalKind::Memory if own => all(self.own(Right::Read, facts), false),
+            JournalKind::Artifacts if own && self.is_free() => all(self.own(Right::Read, facts), false),
+            JournalKind::Artifacts if own => Seen::Except(self.artifacts_forbidden(journal).await?),
             JournalKind::Artifacts => match entered {
                 Some(entered) => Seen::Some(self.artifacts_of(entered, journal, facts.owner).await?),
                 None => Seen::Nothing,
@@ -97,6 +101,18 @@ impl Authority {
         Ok(owner == workspace.owner && registers.iter().any(|one| is_it(one.kind, &one.hash)))
     }
 
+    /// The seqs of one's own artifacts that may not be read.
+    async fn artifacts_forbidden(&self, journal: JournalId) -> Result<HashSet<u64>> {
+        let mut hidden = HashSet::new();
+        let Some(state) = self.whole.0.ledger.journal(journal).await? else { return Ok(hidden) };
+        for (artifact, seqs) in self.artifacts_in(journal, state.head).await? {
+            if !self.on_own(Right::Read, ResourceKind::Artifact, artifact.0).is_allowed() {
+                hidden.extend(seqs);
+            }
+        }
+        Ok(hidden)
+    }
+
     /// The seqs of an owner's artifacts that are seen by who entered a session, which is what was published there, or one of
     /// them.
     async fn artifacts_of(&self, entered: Entered, journal: JournalId, owner: Pseudonym) -> Result<HashSet<u64>> {
@@ -113,14 +129,18 @@ impl Authority {
                 }
                 for branch in self.whole.0.ledger.journals(crate::session::branches_of(session)).await? {
                     for published in self.rows(branch.id, branch.head, row::ARTIFACT).await? {
-                        seen.insert(ArtifactId::from_slice(&published.value)?);
+                        let artifact = ArtifactId::from_slice(&published.value)?;
+                        // The session was shared; what was published there may be forbidden all the same.
+                        if self.unless_forbidden_on_artifact(Right::Read, artifact, owner).is_ok() {
+                            seen.insert(artifact);
+                        }
                     }
                 }
             }
         }
         let Some(state) = self.whole.0.ledger.journal(journal).await? else { return Ok(HashSet::new()) };
-        let rows = self.rows(journal, state.head, row::ARTIFACT).await?;
-        Ok(rows.iter().filter(|row| seen.contains(&ArtifactId(row.hash))).map(|row| row.position.seq).collect())
+        let all = self.artifacts_in(journal, state.head).await?;
+        Ok(all.into_iter().filter(|(artifact, _)| seen.contains(artifact)).flat_map(|(_, seqs)| seqs).collect())
     }
 
     async fn rows(&self, journal: JournalId, head: u64, kind: u16) -> Result<Vec<samite_ledger::Row>> {

@@ -55,6 +55,7 @@ impl Guarded {
             Seen::Nothing => false,
             Seen::All { .. } => true,
             Seen::Some(seqs) => seqs.contains(&stored.seq),
+            Seen::Except(seqs) => !seqs.contains(&stored.seq),
             Seen::Own => Header::decode(&stored.header)
                 .is_ok_and(|header| self.is_own_or_tenants(header.owner) || is_for_all(header.kind)),
         }
@@ -107,6 +108,14 @@ impl Guarded {
                 let journal = query.at.journal;
                 let mut rows = self.inner().rows(RowQuery { limit: usize::MAX, ..query }).await?;
                 rows.retain(|row| row.position.journal == journal && seqs.contains(&row.position.seq));
+                rows.truncate(limit);
+                Ok(rows)
+            }
+            Seen::Except(seqs) => {
+                let limit = query.limit;
+                let journal = query.at.journal;
+                let mut rows = self.inner().rows(RowQuery { limit: usize::MAX, ..query }).await?;
+                rows.retain(|row| row.position.journal != journal || !seqs.contains(&row.position.seq));
                 rows.truncate(limit);
                 Ok(rows)
             }

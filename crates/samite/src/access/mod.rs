@@ -11,6 +11,7 @@ mod enter;
 mod grants;
 mod guard;
 mod ledger;
+mod overseer;
 mod reads;
 
 pub(crate) use authority::Authority;

@@ -28,6 +28,9 @@ const LOOK: u64 = 2;
 /// Lets so much time pass; by the system's clock where there is none.
 pub(crate) type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
 
+/// Why nothing is recorded in a store that is only looked at.
+const READ_ONLY: &str = "read_only";
+
 /// So many journals are named in one entry.
 const NAMED: usize = 256;
 
@@ -102,7 +105,7 @@ impl Registry {
             all.iter().filter_map(Weak::upgrade).collect()
         };
         for one in all {
-            one.record().await?;
+            one.record_all().await?;
         }
         Ok(())
     }
@@ -117,7 +120,7 @@ impl Reads {
         writable: bool,
         registry: Arc<Registry>,
     ) -> Self {
-        let state = State { failed: (!writable).then_some("read_only"), ..State::default() };
+        let state = State { failed: (!writable).then_some(READ_ONLY), ..State::default() };
         let (state, changed, pause) = (Mutex::new(state), Condvar::new(), registry.1.clone());
         let noted = Arc::new(Noted { whole, control, who, state, changed, pause });
         registry.add(&noted);
@@ -138,7 +141,7 @@ impl Reads {
     /// Refuses to read of others' what could not be recorded, and waits until what was read too long ago is.
     pub(super) async fn check(&self) -> Result<()> {
         loop {
-            self.check_failed()?;
+            self.check_failed().await?;
             let (since, is_pending) = {
                 let state = self.0.locked();
                 (state.since(), !state.pending.is_empty())
@@ -156,7 +159,11 @@ impl Reads {
         }
     }
 
-    fn check_failed(&self) -> Result<()> {
+    async fn check_failed(&self) -> Result<()> {
+        if self.0.locked().failed.is_some_and(|code| code != READ_ONLY) {
+            // The disk may have room again.
+            self.0.record().await.ok();
+        }
         let failed = self.0.locked().failed;
         match failed {
             // Who was erased reads nothing more of others: what was granted was the erased person's.
@@ -217,9 +224,9 @@ impl Reads {
         }
     }
 
-    /// Records what was noted. When this returns, it is durable.
+    /// Records what was noted, by whoever is at it. When this returns, it is durable.
     pub(crate) async fn record(&self) -> Result<()> {
-        self.0.record().await
+        self.0.record_all().await
     }
 }
 
@@ -258,33 +265,32 @@ impl Noted {
         }
     }
 
-    async fn record(&self) -> Result<()> {
-        let (pending, since) = {
-            let mut state = self.locked();
-            let pending = std::mem::take(&mut state.pending);
-            let Some(since) = pending.values().map(|one| one.from).min() else { return Ok(()) };
-            state.recording.push(since);
-            (pending, since)
-        };
-        let recorded = self.commit(&pending).await;
-        let mut state = self.locked();
-        if let Some(place) = state.recording.iter().position(|one| *one == since) {
-            state.recording.swap_remove(place);
-        }
-        match &recorded {
-            Ok(()) => state.failed = None,
-            Err(error) => {
-                state.failed = Some(error.code());
-                // What came meanwhile is the same kind of thing.
-                for (key, one) in pending {
-                    match state.pending.get_mut(&key) {
-                        None => drop(state.pending.insert(key, one)),
-                        Some(newer) => newer.join(&one),
-                    }
-                }
-            }
-        }
+    /// Records what is noted. When this returns, that is durable.
+    async fn record(self: &Arc<Self>) -> Result<()> {
+        let Some(batch) = self.take() else { return Ok(()) };
+        let recorded = self.commit(&batch.pending).await;
+        batch.end(recorded.as_ref().err().map(Error::code));
         recorded
+    }
+
+    /// The same, and waits for what others are recording.
+    async fn record_all(self: &Arc<Self>) -> Result<()> {
+        loop {
+            self.record().await?;
+            if self.locked().since().is_none() {
+                return Ok(());
+            }
+            self.whole.0.ledger.wait(self.control, u64::MAX, LOOK).await?;
+        }
+    }
+
+    /// What is noted, to be recorded by whoever asked.
+    fn take(self: &Arc<Self>) -> Option<Batch> {
+        let mut state = self.locked();
+        let pending = std::mem::take(&mut state.pending);
+        let since = pending.values().map(|one| one.from).min()?;
+        state.recording.push(since);
+        Some(Batch { noted: Arc::clone(self), pending, since, ended: false })
     }
 
     async fn commit(&self, pending: &BTreeMap<(Pseudonym, JournalId), Pending>) -> Result<()> {
@@ -332,6 +338,46 @@ impl Noted {
         }
         let appends = vec![Append { journal: self.control, entries }];
         self.whole.0.ledger.commit(Commit { appends, guards, ..Commit::default() }).await.map(|_| ())
+    }
+}
+
+/// What somebody is recording. Given up, as by a caller with a time limit, it is noted again.
+struct Batch {
+    noted: Arc<Noted>,
+    pending: BTreeMap<(Pseudonym, JournalId), Pending>,
+    since: i64,
+    ended: bool,
+}
+
+impl Batch {
+    /// It was recorded, or could not be for a reason that has this code.
+    fn end(mut self, failed: Option<&'static str>) {
+        self.ended = true;
+        if failed.is_none() {
+            self.pending.clear();
+        }
+        self.noted.locked().failed = failed;
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let mut state = self.noted.locked();
+        if let Some(place) = state.recording.iter().position(|one| *one == self.since) {
+            state.recording.swap_remove(place);
+        }
+        // What came meanwhile is the same kind of thing.
+        for (key, one) in std::mem::take(&mut self.pending) {
+            match state.pending.get_mut(&key) {
+                None => drop(state.pending.insert(key, one)),
+                Some(newer) => newer.join(&one),
+            }
+        }
+        if !self.ended && !state.waiting {
+            state.waiting = true;
+            drop(state);
+            self.noted.record_later();
+        }
     }
 }
 

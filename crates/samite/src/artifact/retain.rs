@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::core::Core;
 use crate::payload::{ArtifactRetained, Keep};
 use samite_ledger::{Guard, JournalState};
+use samite_model::access::Right;
 use samite_model::artifact::Retention;
 use samite_model::{ArtifactId, EntryKind, Error, FamilyId, JournalId, Position, Pseudonym, Result, limits};
 use samite_workspace::Root;
@@ -49,6 +50,8 @@ impl Client {
             Error::not_found("artifact_collected", format!("the bytes of artifact {} were collected", artifact.short()))
                 .hint("its record stays: `samite artifact show`")
         };
+        self.authority.refresh().await?;
+        self.authority.unless_forbidden_on_artifact(Right::Manage, artifact, self.subject.pseudonym)?;
         for _ in 0..ROUNDS {
             // A collection records in the tenant's control journal what it is about to take: what is not there by then stays.
             let control = self.tenant_control();

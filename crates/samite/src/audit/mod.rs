@@ -36,12 +36,8 @@ pub struct Audit {
 impl Client {
     /// The audit log of the principal's tenant.
     pub fn audit(&self) -> Audit {
-        if self.core.organisation().is_unknown() {
-            // Nothing was asked of the store yet. Where that fails, nothing of the log is shown.
-            futures_lite::future::block_on(self.authority.refresh()).ok();
-        }
-        // It is the whole tenant's. Who may not look after that has a ledger that shows none of it.
-        Audit { client: self.operator_now().unwrap_or_else(|_| self.clone()) }
+        // It is the whole tenant's. Who may not look after that, or not any more, has a ledger that shows none of it.
+        Audit { client: self.overseer() }
     }
 }
 

@@ -4,60 +4,83 @@ use crate::core::Core;
 use async_trait::async_trait;
 use samite_audit::log::LeafDraft;
 use samite_ledger::{
-    Commit, Erasure, Generation, JournalFilter, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger, LogState,
-    Read, Receipt, Register, Row, RowQuery, Run, StoredEntry, Tombstones,
+    Commit, Erasure, Generation, JournalFilter, JournalKind, JournalState, Lease, LeaseOutcome, LeaseRequest, Ledger,
+    LogState, Read, Receipt, Register, Row, RowQuery, Run, StoredEntry, Tombstones,
 };
 use samite_model::{FamilyId, JournalId, KeyId, Pseudonym, Result};
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-/// So many journals' families are remembered: they never change.
+/// So many journals' homes are remembered: they never change.
 const REMEMBERED: usize = 4096;
 
 /// A ledger whose acts carry what was decided.
 pub(crate) struct Flagged {
     core: Core,
     control: JournalId,
-    families: RwLock<HashMap<JournalId, FamilyId>>,
+    homes: RwLock<HashMap<JournalId, Home>>,
+}
+
+/// What a journal belongs to.
+#[derive(Clone, Copy)]
+struct Home {
+    kind: JournalKind,
+    family: FamilyId,
+}
+
+impl Home {
+    const fn is_session(self) -> bool {
+        matches!(self.kind, JournalKind::Branch | JournalKind::SessionControl)
+    }
+
+    /// Whether several sessions write to it.
+    const fn is_shared(self) -> bool {
+        matches!(self.kind, JournalKind::Artifacts | JournalKind::Workspace)
+    }
 }
 
 impl Flagged {
     /// Over the ledger of these backends.
     pub(crate) fn new(core: Core) -> Self {
         let control = core.tenant_control();
-        Self { core, control, families: RwLock::default() }
+        Self { core, control, homes: RwLock::default() }
     }
 
     fn inner(&self) -> &dyn Ledger {
         self.core.0.ledger.as_ref()
     }
 
-    async fn family(&self, journal: JournalId, commit: &Commit) -> Result<Option<FamilyId>> {
+    async fn home(&self, journal: JournalId, commit: &Commit) -> Result<Option<Home>> {
         if let Some(new) = commit.journals.iter().find(|new| new.id == journal) {
-            return Ok(Some(new.family));
+            return Ok(Some(Home { kind: new.kind, family: new.family }));
         }
-        let known = self.families.read().unwrap_or_else(PoisonError::into_inner).get(&journal).copied();
+        let known = self.homes.read().unwrap_or_else(PoisonError::into_inner).get(&journal).copied();
         if known.is_some() {
             return Ok(known);
         }
-        let family = self.inner().journal(journal).await?.map(|state| state.family);
-        if let Some(family) = family {
-            let mut families = self.families.write().unwrap_or_else(PoisonError::into_inner);
-            if families.len() >= REMEMBERED {
-                families.clear();
+        let home = self.inner().journal(journal).await?.map(|state| Home { kind: state.kind, family: state.family });
+        if let Some(home) = home {
+            let mut homes = self.homes.write().unwrap_or_else(PoisonError::into_inner);
+            if homes.len() >= REMEMBERED {
+                homes.clear();
             }
-            families.insert(journal, family);
+            homes.insert(journal, home);
         }
-        Ok(family)
+        Ok(home)
     }
 
     async fn flag(&self, commit: &mut Commit) -> Result<()> {
         let flags = self.core.flags().await?;
         let mut families = Vec::new();
         if flags.tells_sessions_apart() {
+            let mut homes = Vec::new();
             for append in &commit.appends {
-                families.push(self.family(append.journal, commit).await?);
+                homes.push(self.home(append.journal, commit).await?);
             }
+            // What is done in a session's name to artifacts and workspaces is said in the session as well.
+            let session = homes.iter().flatten().find(|home| home.is_session()).map(|home| home.family);
+            let of = |home: Home| if home.is_shared() { session.unwrap_or(home.family) } else { home.family };
+            families.extend(homes.into_iter().map(|home| home.map(of)));
         }
         for (place, append) in commit.appends.iter_mut().enumerate() {
             let family = families.get(place).copied().flatten();

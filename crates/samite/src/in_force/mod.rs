@@ -14,7 +14,7 @@ use crate::organisation::{self, Organisation};
 use crate::views::register;
 use flags::Flags;
 use samite_ledger::Register;
-use samite_model::Result;
+use samite_model::{ErrorKind, Result};
 use samite_redact::{Redactor, Registered};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -161,10 +161,10 @@ impl Core {
                 return Ok(held.clone());
             }
         }
-        let policy = self.policy_in(&registers).await.ok();
+        let policy = unless_lost(self.policy_in(&registers).await)?;
         let flags = Arc::new(Flags::new(&registers, policy.as_ref())?);
         let organisation = match registers.iter().find(|found| found.kind == register::ORGANISATION) {
-            Some(found) => self.organisation_at(found.seq).await,
+            Some(found) => self.organisation_at(found.seq).await?,
             None => Organisation::None,
         };
         let held = Held { read: now, version, redactor: None, flags, organisation };
@@ -176,11 +176,9 @@ impl Core {
     }
 
     /// The policies that an entry of the tenant's control journal has.
-    async fn organisation_at(&self, seq: u64) -> Organisation {
-        match self.organisation_text(seq).await {
-            Ok(text) => organisation::compile(text.as_deref()),
-            Err(_) => Organisation::Broken,
-        }
+    async fn organisation_at(&self, seq: u64) -> Result<Organisation> {
+        let text = unless_lost(self.organisation_text(seq).await)?.flatten();
+        Ok(organisation::compile(text.as_deref()))
     }
 
     async fn new_redactor(&self, registers: &[Register]) -> Result<Arc<Redactor>> {
@@ -190,5 +188,16 @@ impl Core {
         let keys = self.0.keys.clone();
         let fingerprint = Arc::new(move |secret: &[u8]| keys.redaction_mark(secret));
         Ok(Arc::new(Redactor::new(&policy, &secrets, fingerprint)?))
+    }
+}
+
+/// What was read; none where it is lost for good. What may be read the next time it is tried, such as from a disk that was
+/// busy, says nothing of what was decided.
+fn unless_lost<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => Ok(None),
+        Err(error) if matches!(error.code(), "key_destroyed" | "unknown_subject") => Ok(None),
+        Err(error) => Err(error),
     }
 }

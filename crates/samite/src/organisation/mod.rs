@@ -11,7 +11,7 @@ use crate::policy::{ROUNDS, contended};
 use crate::views::{Projection, register};
 use futures_lite::future::block_on;
 use samite_ledger::Register;
-use samite_model::access::{Policy, ResourceKind, Right};
+use samite_model::access::{Policy, ResourceKind, Right, chain};
 use samite_model::{EntryKind, Error, Position, Principal, Pseudonym, Result};
 use samite_policy::{Engine, Target, engine_missing};
 use std::sync::Arc;
@@ -39,11 +39,6 @@ impl Organisation {
             Self::None => Policy::Silent,
             Self::Some(engine) => engine.say(principal, right, target),
         }
-    }
-
-    /// Whether nobody has looked yet.
-    pub(crate) const fn is_unknown(&self) -> bool {
-        matches!(self, Self::Unknown)
     }
 
     /// Whether nothing is decided by them.
@@ -126,7 +121,8 @@ impl Client {
     /// at all keep nobody from replacing them.
     async fn organisation_keeper(&self) -> Result<Self> {
         self.core.refresh().await?;
-        let broken = matches!(self.core.organisation(), Organisation::Broken);
+        // A build that cannot evaluate any takes none back either.
+        let broken = samite_policy::AVAILABLE && matches!(self.core.organisation(), Organisation::Broken);
         match self.operator().await {
             Err(error) if broken && error.code() == "policy_forbids" => self.operator_whatever_policies_say(),
             other => other,
@@ -179,7 +175,8 @@ impl Client {
             let engine = Engine::new(text).map_err(missing_here)?;
             let tenant = this.core.0.keys.tenant();
             let target = Target { kind: ResourceKind::Tenant, id: None, owner: None, tenant };
-            if engine.say(&self.principal, Right::Operate, &target) != Policy::Silent {
+            let chain = chain(&self.principal);
+            if Policy::of_chain(chain.iter().map(|who| engine.say(who, Right::Operate, &target))) != Policy::Silent {
                 return Err(Error::conflict(
                     "policy_locks_out",
                     "under these policies whoever sets them could not operate the tenant any more, and so not take them back",

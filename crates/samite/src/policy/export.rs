@@ -15,6 +15,7 @@ use ring::digest::{Context, SHA256};
 use samite_host::files::{self, AppendFile};
 use samite_host::kill_point;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, Read};
+use samite_model::access::Right;
 use samite_model::erasure::{Root, Run};
 use samite_model::json::canonical;
 use samite_model::policy::{Derivation, Node, Placement, Source};
@@ -69,6 +70,8 @@ pub struct LeftOut {
     pub without_consent: Vec<SessionId>,
     /// Whether a part of what it was made of is not there any more.
     pub unknown: bool,
+    /// Whether the organisation's policies forbid whoever exports to read the session.
+    pub forbidden: bool,
 }
 
 /// What was exported.
@@ -131,9 +134,23 @@ impl Embedded {
         if let Some(sessions) = &options.sessions {
             states.retain(|state| sessions.contains(&state.family));
         }
+        let mut forbidden = Vec::new();
+        for state in &states {
+            if client.authority.unless_forbidden_on_session(Right::Read, state.family, state.owner).is_err() {
+                forbidden.push(LeftOut {
+                    session: state.family,
+                    branch: state.id,
+                    artifact: None,
+                    without_consent: Vec::new(),
+                    unknown: false,
+                    forbidden: true,
+                });
+            }
+        }
+        states.retain(|state| forbidden.iter().all(|left| left.branch != state.id));
         let directory = WholeDirectory::begin(&options.to, "data.jsonl", &[ABOUT])?;
         // Nothing of it is readable anywhere before it is recorded that it left: so it is worked out first, and written then.
-        let mut planned = Writing::new(FamilyId(core.random_id()?), None);
+        let mut planned = Writing::new(FamilyId(core.random_id()?), None, forbidden.clone());
         let recorded = match planned.write_all(core, &provenance, &states, &options.observer).await {
             Ok(()) => planned.record(client, options, version).await,
             Err(error) => Err(error),
@@ -146,7 +163,7 @@ impl Embedded {
             }
         };
         kill_point("export.recorded");
-        let mut writing = Writing::new(dataset.dataset, Some(AppendFile::open(&directory.part())?));
+        let mut writing = Writing::new(dataset.dataset, Some(AppendFile::open(&directory.part())?), forbidden);
         let written = writing.write_all(core, &provenance, &states, &options.observer).await;
         if let Err(error) = written.and_then(|()| writing.check(&dataset)) {
             directory.give_up()?;
@@ -160,7 +177,7 @@ impl Embedded {
 }
 
 impl Writing {
-    fn new(dataset: FamilyId, file: Option<AppendFile>) -> Self {
+    fn new(dataset: FamilyId, file: Option<AppendFile>, left_out: Vec<LeftOut>) -> Self {
         Self {
             file,
             dataset,
@@ -170,7 +187,7 @@ impl Writing {
             runs: Vec::new(),
             sources: BTreeSet::new(),
             branches: 0,
-            left_out: Vec::new(),
+            left_out,
         }
     }
 
@@ -348,6 +365,7 @@ impl Provenance {
             artifact,
             without_consent: without.into_iter().collect(),
             unknown: sources.unknown,
+            forbidden: false,
         })
     }
 

@@ -221,6 +221,7 @@ impl Embedded {
             if one.held {
                 continue;
             }
+            client.permit_letting_go(&what, one.owner)?;
             let reason = format!("retention of kind {}", one.kind.name());
             match self
                 .erase_for(person, &EraseOptions { what, reason, also: Vec::new(), observer: observer.clone() })

@@ -32,6 +32,8 @@ mod limits;
 mod long;
 mod merges;
 mod mount;
+#[cfg(feature = "cedar")]
+mod organisation;
 mod outside;
 mod place;
 mod previews;
