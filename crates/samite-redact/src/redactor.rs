@@ -9,6 +9,7 @@ use crate::policy::{Class, Mode, Policy};
 use crate::registered::{self, Registered};
 use crate::secret::{self, Depth};
 use crate::shape::{is_time, is_uuid};
+use crate::view::lines::{self, Lines};
 use crate::view::{ansi, encoded, events, json, msgpack};
 use samite_model::Result;
 use std::borrow::Cow;
@@ -136,21 +137,14 @@ impl Redactor {
     pub fn redact_only(&self, names: &[String], text: &[u8]) -> Redacted {
         self.rounds(text, |current| {
             let mut budget = Budget::of(current);
-            let Some(leaves) = json::leaves_below(current, names) else {
-                return self.walk(current, b"", 0, &mut budget);
-            };
             let mut found = Vec::new();
-            for leaf in leaves.iter().filter(|leaf| leaf.inside) {
-                self.leaf(
-                    current,
-                    &leaf.range,
-                    slice(current, leaf.key.start, leaf.key.end),
-                    0,
-                    &mut budget,
-                    &mut found,
-                );
-            }
-            found
+            let is_json = json::each(current, names, &mut |leaf| {
+                if leaf.inside {
+                    let key = slice(current, leaf.key.start, leaf.key.end);
+                    self.leaf(current, &leaf.range, key, 0, &mut budget, &mut found);
+                }
+            });
+            if is_json { in_order(found) } else { self.walk(current, b"", 0, &mut budget) }
         })
     }
 
@@ -192,17 +186,24 @@ impl Redactor {
 
     /// What a text holds; `name` is what a field around it is called.
     fn walk(&self, text: &[u8], name: &[u8], depth: usize, budget: &mut Budget) -> Vec<Found> {
-        if depth < DEPTH
-            && let Some(leaves) = json::leaves(text)
-        {
+        if depth < DEPTH {
             let mut found = Vec::new();
-            for leaf in leaves {
+            let mut lines = Lines::default();
+            let mut listed = Vec::new();
+            let is_json = json::each(text, &[], &mut |leaf| {
                 let called = if leaf.called.is_empty() { &leaf.key } else { &leaf.called };
                 // A document that is one string has the name that is around it.
                 let called = if called.is_empty() { name } else { slice(text, called.start, called.end) };
                 self.leaf(text, &leaf.range, called, depth, budget, &mut found);
+                listed.extend(lines.take(text, &leaf));
+            });
+            if is_json {
+                listed.extend(lines.end());
+                for lines in listed {
+                    self.key_in(text, &lines, depth, budget, &mut found);
+                }
+                return in_order(found);
             }
-            return found;
         }
         self.flat(text, name, depth, budget)
     }
@@ -240,6 +241,23 @@ impl Redactor {
         }
     }
 
+    /// Adds the private key whose lines stand in a list one by one.
+    fn key_in(&self, text: &[u8], lines: &[Range<usize>], depth: usize, budget: &mut Budget, found: &mut Vec<Found>) {
+        let view = lines::joined(text, lines);
+        if self.policy.secrets == Mode::Off || !budget.takes(view.text.len()) {
+            return;
+        }
+        let mut hits = Vec::new();
+        secret::scan(&view.text, Depth::Forms, &mut hits);
+        for hit in hits.into_iter().filter(|hit| hit.rank == Rank::Block) {
+            let bytes = slice(&view.text, hit.range.start, hit.range.end).to_vec();
+            let places = view.places(&hit.range);
+            if !places.is_empty() {
+                found.push(Found { places, ..self.found(hit, bytes, depth) });
+            }
+        }
+    }
+
     /// What a text holds that is no JSON.
     fn flat(&self, text: &[u8], name: &[u8], depth: usize, budget: &mut Budget) -> Vec<Found> {
         if depth < DEPTH
@@ -263,7 +281,7 @@ impl Redactor {
             }
             return settle(found);
         }
-        let identity = is_identity(name);
+        let identity = is_identity(name) && (is_time_field(name) || is_one_word(text));
         let unmoved = is_uuid(text) || is_time(text);
         let mut found = Vec::new();
         let mut hits = Vec::new();
@@ -275,7 +293,7 @@ impl Redactor {
                 hits.push(Hit::secret(0..text.len(), "credential", Rank::Name));
             }
             // What a role of Vault is entered with looks like an id, and is called one.
-            if name == b"secret_id" && is_uuid(text) {
+            if secret::names_secret_id(name) && is_uuid(text) {
                 hits.push(Hit::secret(0..text.len(), "credential", Rank::Name));
             }
             if let Some(password) = secret::option_value(name, text) {
@@ -422,6 +440,15 @@ impl Redactor {
     }
 }
 
+/// Findings of the leaves of a document, in its order: what waited for its name came late.
+fn in_order(mut found: Vec<Found>) -> Vec<Found> {
+    let crosses = |pair: &[Found]| matches!(pair, [one, other] if other.start() < one.end());
+    if found.windows(2).any(crosses) {
+        found = settle(found);
+    }
+    found
+}
+
 /// One finding for a run of an encoding that goes as a whole.
 fn whole(inner: Vec<Found>, run: Range<usize>) -> Option<Found> {
     let redacts = inner.iter().any(|one| one.mode == Mode::Redact);
@@ -463,6 +490,21 @@ fn beside(mut one: Found, placeholders: &[Range<usize>]) -> Option<Found> {
     left.retain(|place| !place.is_empty());
     one.places = left;
     (!one.places.is_empty()).then_some(one)
+}
+
+/// Whether a field holds a time, by its name.
+fn is_time_field(name: &[u8]) -> bool {
+    name.ends_with(b"_at")
+        || name.ends_with(b"At")
+        || name.ends_with(b"_time")
+        || name.ends_with(b"imestamp")
+        || matches!(name, b"time" | b"date" | b"ts" | b"created" | b"updated")
+}
+
+/// Whether a text may be an id or a digest: nothing in it is set apart by blanks, or beside a name.
+fn is_one_word(text: &[u8]) -> bool {
+    let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+    !slice(text, 0, text.len() - padding).iter().any(|byte| *byte == b'=' || byte.is_ascii_whitespace())
 }
 
 /// Whether a field holds an id, a time, a digest or the like, by its name: those stay as they are, whatever they look like.

@@ -268,10 +268,10 @@ impl Nesting {
     }
 }
 
-/// Whether a line of YAML names what has its value on the next: `- name: TOKEN`.
+/// Whether a line belongs with the next: a name or a value of YAML (`- name: TOKEN`), or what a password of `.netrc` is for.
 fn is_named(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"-").unwrap_or(line).trim_ascii_start();
-    line.starts_with(b"name:") || line.starts_with(b"key:")
+    [&b"name:"[..], b"key:", b"value:", b"machine ", b"login ", b"account "].iter().any(|word| line.starts_with(word))
 }
 
 fn is_event(line: &[u8]) -> bool {

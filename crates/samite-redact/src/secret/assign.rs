@@ -1,9 +1,11 @@
 //! Names with values beside them: settings, code, headers, arguments of commands, markup, prose.
 
+use super::account;
 use super::judge::{Written, is_secret};
-use super::name::{Strength, classify};
+use super::name::{Strength, classify, is_secret_id};
 use crate::alphabet::{ALPHA, Alphabet, BLANK, byte, follows, follows_any_case, past_escape, slice};
 use crate::placeholder;
+use crate::shape::is_uuid;
 use std::ops::Range;
 
 const NAME: Alphabet = Alphabet::of(b"a-zA-Z0-9_.-");
@@ -23,26 +25,6 @@ pub(crate) fn name_around(text: &[u8], found: &Range<usize>) -> Range<usize> {
     start..end - trimmed.min(end - found.end)
 }
 
-/// The value on the line after a name that is one itself, as YAML writes pairs: `- name: TOKEN` and `  value: …`.
-pub(crate) fn value_below(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
-    let quotes = Alphabet::of(b"\"'");
-    let line = slice(text, name.start.saturating_sub(80), name.start);
-    let label = slice(line, 0, quotes.run_back(line, line.len(), 1)).trim_ascii_end();
-    if !label.ends_with(b"name:") && !label.ends_with(b"key:") {
-        return None;
-    }
-    let end = name.end + quotes.run(text, name.end, 1);
-    let end = end + usize::from(byte(text, end) == b'\r');
-    let next = end + 1 + BLANK.run(text, end + 1, 80);
-    if byte(text, end) != b'\n' || !follows_any_case(text, next, b"value:") {
-        return None;
-    }
-    let strength = classify(slice(text, name.start, name.end))?;
-    let (range, written) = value_at(text, next + 6, Written::Loose, name)?;
-    let is_new = !range.is_empty() && placeholder::end_at(text, range.start).is_none();
-    (is_new && is_secret(slice(text, range.start, range.end), strength, written)).then_some(range)
-}
-
 /// The value beside a name that speaks of secrets.
 pub(crate) struct Beside {
     pub(crate) range: Range<usize>,
@@ -52,6 +34,11 @@ pub(crate) struct Beside {
 /// The value beside a name; none when the name speaks of no secret, or has no value.
 pub(crate) fn value_beside(text: &[u8], name: &Range<usize>) -> Option<Beside> {
     let identifier = slice(text, name.start, name.end);
+    if is_secret_id(identifier) {
+        let (range, _) = value_after(text, name)?;
+        let is_secret = is_uuid(slice(text, range.start, range.end));
+        return Some(Beside { range, is_secret });
+    }
     let strength = classify(identifier)?;
     let (range, written) = value_after(text, name)?;
     if range.is_empty() || placeholder::end_at(text, range.start).is_some() {
@@ -108,7 +95,12 @@ fn value_after(text: &[u8], name: &Range<usize>) -> Option<(Range<usize>, Writte
 }
 
 /// The value at a place that follows an operator.
-fn value_at(text: &[u8], at: usize, written: Written, name: &Range<usize>) -> Option<(Range<usize>, Written)> {
+pub(super) fn value_at(
+    text: &[u8],
+    at: usize,
+    written: Written,
+    name: &Range<usize>,
+) -> Option<(Range<usize>, Written)> {
     let start = at + BLANK.run(text, at, 24);
     if let Some(value) = quoted(text, start) {
         return Some((value, Written::Quoted));
@@ -144,7 +136,7 @@ fn value_at(text: &[u8], at: usize, written: Written, name: &Range<usize>) -> Op
 }
 
 /// Where a value without quotes ends.
-fn unquoted_end(text: &[u8], start: usize, in_url: bool) -> usize {
+pub(super) fn unquoted_end(text: &[u8], start: usize, in_url: bool) -> usize {
     let mut at = start;
     while let Some(&next) = text.get(at) {
         match next {
@@ -190,7 +182,7 @@ fn begins_parameter(text: &[u8], at: usize, mark: u8) -> bool {
 }
 
 /// The inside of quotes at a place, whatever the depth of their escapes; prefixes such as `b"` and `f"` are passed over.
-fn quoted(text: &[u8], at: usize) -> Option<Range<usize>> {
+pub(super) fn quoted(text: &[u8], at: usize) -> Option<Range<usize>> {
     let mut start = at;
     if matches!(byte(text, start), b'b' | b'r' | b'u' | b'f' | b'B' | b'R' | b'U')
         && matches!(byte(text, start + 1), b'"' | b'\'')
@@ -242,7 +234,9 @@ fn spaced(text: &[u8], name: &Range<usize>, at: usize, dashed: bool) -> Option<(
     let declares = [&b"ENV "[..], b"ARG ", b"env ", b"setx ", b"SET ", b"set "]
         .iter()
         .any(|word| command == word.trim_ascii_end() || command.starts_with(word) && command.len() == word.len());
-    let listed = memchr::memmem::find(line, b"machine ").is_some() || memchr::memmem::find(line, b"login ").is_some();
+    let listed = memchr::memmem::find(line, b"machine ").is_some()
+        || memchr::memmem::find(line, b"login ").is_some()
+        || command.is_empty() && account::follows_login(text, name.start);
     if dashed || declares || listed {
         if let Some(value) = quoted(text, at) {
             return Some((value, Written::Quoted));
@@ -296,6 +290,9 @@ mod tests {
             ("mysql --password aB3x!Qz9 -h db", "password", "aB3x!Qz9"),
             ("ENV DB_PASSWORD aB3x!Qz9", "PASSWORD", "aB3x!Qz9"),
             ("machine x login y password aB3x!Qz9", "password", "aB3x!Qz9"),
+            ("machine x\n  login y\n  password correct!horse\n", "password", "correct!horse"),
+            ("login y\r\npassword aB3x!Qz9", "password", "aB3x!Qz9"),
+            ("words\n  password correct!horse\n", "password", ""),
             ("the password is aB3xQz9.", "password", "aB3xQz9"),
             ("**Password:** `aB3x!Qz9`", "Password", "aB3x!Qz9"),
             ("| password | aB3x!Qz9 |", "password", "aB3x!Qz9"),
@@ -304,6 +301,15 @@ mod tests {
             ("?access_token=q7w8e9&r1t2y3u4&limit=1", "access", "q7w8e9&r1t2y3u4"),
             ("?access_token=q7w8e9#r1t2y3u4&limit=1", "access", "q7w8e9#r1t2y3u4"),
             ("if (password == \"aB3x!Qz9\") {", "password", "aB3x!Qz9"),
+            (
+                "vault write auth/approle/login secret_id=123e4567-e89b-12d3-a456-426614174001",
+                "secret",
+                "123e4567-e89b-12d3-a456-426614174001",
+            ),
+            ("secret_id_accessor    123e4567-e89b-12d3-a456-426614174001", "secret", ""),
+            ("password=1987-03-22kxQ!", "password", "1987-03-22kxQ!"),
+            ("password_changed=1987-03-22", "password", ""),
+            ("password=1987-03-22T10:00:00Z", "password", ""),
             ("password = getpass.getpass()", "password", ""),
             ("x={radio:!0,password:!0,image:!0}", "password", ""),
             ("fn open(secret: &OkmBlock) {", "secret", ""),

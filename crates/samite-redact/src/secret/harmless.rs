@@ -1,6 +1,6 @@
 //! What stands where a secret would stand and is none: placeholders, references to one, code that reads one.
 
-use crate::alphabet::{ALNUM, ALPHA, DIGIT, WORD, byte, slice};
+use crate::alphabet::{ALNUM, ALPHA, Alphabet, DIGIT, WORD, byte, slice};
 use crate::shape::{Shape, begins_with_date, is_number};
 use aho_corasick::AhoCorasick;
 use std::sync::OnceLock;
@@ -393,10 +393,13 @@ pub(crate) fn is_code(value: &[u8]) -> bool {
     chain || name || borrowed || minified
 }
 
+/// What stands in a time after its date.
+const CLOCK: Alphabet = Alphabet::of(b"0-9:.,TZUCtz+ _/-");
+
 /// Whether a value is a number, a time or a version.
 pub(crate) fn is_measure(value: &[u8]) -> bool {
     is_number(value) && value.len() < 6
-        || begins_with_date(value)
+        || begins_with_date(value) && slice(value, 10, value.len()).iter().all(|byte| CLOCK.has(*byte))
         || !value.is_empty()
             && value
                 .iter()

@@ -1,5 +1,6 @@
 //! What a name says of the value beside it.
 
+use super::prose;
 use crate::shape::words;
 
 /// How surely the value beside a name is a secret.
@@ -394,8 +395,24 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Names whose whole is a password.
-const PASSWORDS: &[&str] =
-    &["password", "passwd", "passphrase", "passwort", "pwd", "passcode", "pw", "pass", "contrasena", "motdepasse"];
+const PASSWORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passwort",
+    "pwd",
+    "passcode",
+    "pw",
+    "pass",
+    "contrasena",
+    "motdepasse",
+    "senha",
+    "kennwort",
+    "wachtwoord",
+    "passord",
+    "adgangskode",
+    "salasana",
+];
 
 /// What a `key` is for that opens something.
 const OPENING: &[&str] = &[
@@ -458,6 +475,9 @@ const OPENING: &[&str] = &[
 
 /// What the value beside a name is; none when the name speaks of no secret.
 pub(crate) fn classify(identifier: &[u8]) -> Option<Strength> {
+    if prose::is_word(identifier) {
+        return Some(Strength::Password);
+    }
     // What a page has in its attributes, every browser has.
     if identifier.starts_with(b"data-") {
         return None;
@@ -514,6 +534,17 @@ pub(crate) fn classify(identifier: &[u8]) -> Option<Strength> {
     }
 }
 
+/// Whether a name is that of what a role of Vault is entered with: it looks like an id and is called one, and is a secret.
+pub(crate) fn is_secret_id(identifier: &[u8]) -> bool {
+    if identifier.len() < 8 || !matches!(identifier, [.., b'i' | b'I', b'd' | b'D']) {
+        return false;
+    }
+    let words = words(identifier);
+    // What Azure calls so is the number of a secret.
+    let ends = words.iter().rev().map(String::as_str).take(3).collect::<Vec<_>>();
+    matches!(ends.as_slice(), ["id", "secret", rest @ ..] if !rest.contains(&"client"))
+}
+
 fn strength_of(word: &str) -> Option<Strength> {
     if PASSWORDS.contains(&word) {
         return Some(Strength::Password);
@@ -543,6 +574,18 @@ fn strength_of(word: &str) -> Option<Strength> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_that_are_secrets_are_told_from_others() {
+        for name in ["secret_id", "SECRET_ID", "secretId", "secretID", "vault.secret-id", "APPROLE_SECRET_ID"] {
+            assert!(is_secret_id(name.as_bytes()), "{name}");
+        }
+        for name in
+            ["id", "secret", "secret_id_accessor", "secret_ids", "session_id", "client_secret_id", "secretKeyId", "_id"]
+        {
+            assert!(!is_secret_id(name.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn names_say_what_their_values_are() {

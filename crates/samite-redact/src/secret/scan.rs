@@ -1,11 +1,11 @@
 //! The pass over a text, and what each place that it stops at is looked at for.
 
-use super::assign::{name_around, value_below, value_beside};
+use super::assign::{name_around, value_beside};
 use super::checksum::has_crc;
 use super::formats::FORMATS;
 use super::prefilter::{LEAST, Prefilter};
-use super::{block, header, structure, url};
-use crate::alphabet::{ALPHA, WORD, before, begins_word, byte, slice};
+use super::{account, block, header, pair, prose, structure, url};
+use crate::alphabet::{ALPHA, before, byte, slice};
 use crate::finding::{Hit, Rank};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
@@ -30,6 +30,8 @@ enum Look {
     UserOption,
     ClientOption,
     Structure(Find),
+    /// The same, where a text is not an id by its name.
+    Beside(fn(&[u8], &Range<usize>) -> Option<Range<usize>>),
 }
 
 /// Words that name secrets; `name` decides which of them do.
@@ -47,6 +49,12 @@ const NAMES: &[&str] = &[
     "pw=",
     "contrasena",
     "motdepasse",
+    "senha",
+    "kennwort",
+    "wachtwoord",
+    "passord",
+    "adgangskode",
+    "salasana",
     "secret",
     "key",
     "token",
@@ -87,6 +95,23 @@ const MARKS: &[(&str, Look)] = &[
     ("_mmk", Look::Structure(structure::maxmind)),
     (".atlasv1.", Look::Structure(structure::terraform)),
     ("t3blbkfj", Look::Structure(structure::openai)),
+    ("ibaakc", Look::Structure(block::bare_key)),
+    ("ibaakb", Look::Structure(block::bare_key)),
+    ("ibadanbgkqhkig9w0baqefaasc", Look::Structure(block::bare_key)),
+    ("ageambmgbyqgsm49ageg", Look::Structure(block::bare_key)),
+    ("ageambagbyqgsm49ageg", Look::Structure(block::bare_key)),
+    ("mhccaqeei", Look::Structure(block::bare_key)),
+    ("migkagebbd", Look::Structure(block::bare_key)),
+    ("mihcagebbe", Look::Structure(block::bare_key)),
+    ("mc4caqawbqydk2v", Look::Structure(block::bare_key)),
+    ("mfecaqewbqydk2v", Look::Structure(block::bare_key)),
+    ("b3blbnnzac1rzxktdje", Look::Structure(block::bare_key)),
+    (":5432:", Look::Beside(account::pgpass)),
+    (":5433:", Look::Beside(account::pgpass)),
+    (":5439:", Look::Beside(account::pgpass)),
+    (":6432:", Look::Beside(account::pgpass)),
+    (":26257:", Look::Beside(account::pgpass)),
+    (":*:", Look::Beside(account::pgpass)),
 ];
 
 struct Engine {
@@ -122,6 +147,9 @@ fn engine() -> &'static Engine {
         for name in NAMES {
             add(name.as_bytes().to_vec(), Look::Name, 0);
         }
+        for word in prose::words() {
+            add(word.as_bytes().to_vec(), Look::Beside(prose::secret), 0);
+        }
         for (mark, look) in MARKS {
             if mark.len() >= LEAST {
                 add(mark.as_bytes().to_vec(), *look, 0);
@@ -145,6 +173,11 @@ pub(crate) fn names_secret(name: &[u8]) -> bool {
             "pw",
             "contrasena",
             "motdepasse",
+            "senha",
+            "kennwort",
+            "wachtwoord",
+            "adgangskode",
+            "salasana",
             "secret",
             "key",
             "token",
@@ -161,7 +194,8 @@ pub(crate) fn names_secret(name: &[u8]) -> bool {
         ];
         AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(words).ok()
     };
-    name.len() <= 80 && AUTOMATON.get_or_init(words).as_ref().is_some_and(|automaton| automaton.is_match(name))
+    prose::is_word(name)
+        || name.len() <= 80 && AUTOMATON.get_or_init(words).as_ref().is_some_and(|automaton| automaton.is_match(name))
 }
 
 /// How much is looked for.
@@ -176,7 +210,7 @@ pub(crate) enum Depth {
 /// Adds the secrets of a text.
 pub(crate) fn scan(text: &[u8], depth: Depth, hits: &mut Vec<Hit>) {
     let engine = engine();
-    let mut scanner = Scanner { text, depth, named: 0, valued: 0, within: 0, hits };
+    let mut scanner = Scanner { text, depth, named: 0, valued: 0, within: 0, token_end: 0, hits };
     engine.prefilter.each(text, |pattern, start, end| {
         for (look, skipped) in engine.looks.get(pattern).map(Vec::as_slice).unwrap_or_default() {
             scanner.look(*look, &(start + skipped..end));
@@ -193,6 +227,8 @@ struct Scanner<'a> {
     /// itself, and a hostile one is nothing but settings.
     valued: usize,
     within: usize,
+    /// Where the last token that has a form ends.
+    token_end: usize,
     hits: &'a mut Vec<Hit>,
 }
 
@@ -214,6 +250,7 @@ impl Scanner<'_> {
             }
             _ if self.depth == Depth::Forms => {}
             Look::Name => self.name(place),
+            Look::Beside(find) => self.add(find(text, place), "credential", Rank::Name),
             Look::Address => {
                 if let Some((range, kind)) = url::secret(text, place.start) {
                     self.hits.push(Hit::secret(range, kind, Rank::Address));
@@ -243,8 +280,10 @@ impl Scanner<'_> {
 
     fn format(&mut self, at: usize, start: usize) {
         let Some(format) = FORMATS.get(at) else { return };
-        let end = format.end(self.text, start).or_else(|| self.checked(format.prefix, start));
+        let after_another = self.token_end > 0 && start == self.token_end;
+        let end = self.checked(format.prefix, start).or_else(|| format.end(self.text, start, after_another));
         let Some(end) = end else { return };
+        self.token_end = end;
         self.hits.push(Hit::secret(start..end, format.kind, Rank::Form));
         if format.kind == "aws-access-key"
             && let Some((range, kind)) = structure::aws_secret(self.text, end)
@@ -253,12 +292,11 @@ impl Scanner<'_> {
         }
     }
 
-    /// The end of a token that does not look like one, yet whose checksum is right.
+    /// The end of a token whose checksum is right: it is one however it looks, and whatever is beside it.
     fn checked(&self, prefix: &[u8], start: usize) -> Option<usize> {
         let end = start + prefix.len() + 36;
         let token = slice(self.text, start, end);
-        let fits = token.starts_with(prefix) && begins_word(self.text, start) && !WORD.has(byte(self.text, end));
-        (fits && prefix.ends_with(b"_") && has_crc(token)).then_some(end)
+        (prefix.ends_with(b"_") && token.starts_with(prefix) && has_crc(token)).then_some(end)
     }
 
     fn name(&mut self, place: &Range<usize>) {
@@ -269,8 +307,8 @@ impl Scanner<'_> {
         let name = name_around(self.text, place);
         self.named = name.end;
         let next = byte(self.text, name.end);
-        if matches!(next, b'\n' | b'\r' | b'"' | b'\'')
-            && let Some(range) = value_below(self.text, &name)
+        if matches!(next, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | 0)
+            && let Some(range) = pair::value(self.text, &name)
         {
             self.add(Some(range), "credential", Rank::Name);
             return;
@@ -335,6 +373,36 @@ mod tests {
         let token = with_crc("ghp_", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
         assert_eq!(find(&token), [(token.clone(), "github-token".to_owned())]);
         assert_eq!(find("ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), []);
+        // Also where it is a part of a word.
+        let token = with_crc("ghp_", "16C7e42F292c6912E7710c838347Ae");
+        for text in [format!("x{token}y"), format!("{token}{token}"), format!("{token}_{token}")] {
+            assert!(find(&text).iter().all(|(found, _)| *found == token), "{text}: {:?}", find(&text));
+            assert_eq!(find(&text).len(), text.matches("ghp_").count(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_without_a_gap_are_found_each() {
+        let github = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        let aws = "AKIAQ3EGRKZ5JH7XWN4T";
+        let docean = format!("dop_v1_{}", "9f86d081884c7d659a2feaa0c55ad015".repeat(2));
+        let stripe = "sk_live_kR9wPq2LmXv7TzBn4YcD8sHf";
+        let all = [github, aws, &docean, stripe];
+        for first in all {
+            for second in all {
+                let whole = format!("{first}{second}");
+                let found: Vec<String> = find(&whole).into_iter().map(|one| one.0).collect();
+                // What may be of many lengths may take in the next.
+                let taken_in = found.first() == Some(&whole) && [github, stripe].contains(&first);
+                assert!(taken_in || found == [first, second], "{found:?}");
+            }
+        }
+        assert_eq!(find(&[aws; 5].concat()).len(), 5);
+        // A prefix that stands in a word by no chance; a short one may.
+        assert_eq!(find(&format!("x{docean}")), [(docean.clone(), "digitalocean-token".to_owned())]);
+        for text in [format!("x{github}"), format!("SLOV{aws}"), format!("{aws}QRST"), format!("{docean}0")] {
+            assert_eq!(find(&text), [], "{text}");
+        }
     }
 
     #[test]

@@ -66,11 +66,7 @@ fn join(text: &[u8], pieces: &[Range<usize>]) -> View {
     for piece in pieces {
         match json::unescape(text, piece) {
             None => whole.copy(text, piece.clone()),
-            Some(view) => {
-                for (bytes, place) in view.pieces() {
-                    whole.put_or_copy(text, bytes, place);
-                }
-            }
+            Some(view) => whole.extend(text, &view),
         }
     }
     whole
@@ -97,22 +93,6 @@ fn is_delta(key: &[u8]) -> bool {
             | b"response"
             | b"v"
     )
-}
-
-impl View {
-    fn pieces(&self) -> impl Iterator<Item = (&[u8], Range<usize>)> {
-        self.segments.iter().map(|segment| {
-            (slice(&self.text, segment.at, segment.at + segment.length), segment.from..segment.from + segment.source)
-        })
-    }
-
-    fn put_or_copy(&mut self, source: &[u8], bytes: &[u8], place: Range<usize>) {
-        if bytes.len() == place.len() {
-            self.copy(source, place);
-        } else {
-            self.put(bytes, place);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use memchr::{memchr, memchr2};
 use std::ops::Range;
 
 /// A string that is the value of something.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Leaf {
     /// Between its quotes.
     pub(crate) range: Range<usize>,
@@ -17,29 +17,56 @@ pub(crate) struct Leaf {
     pub(crate) called: Range<usize>,
     /// Whether it is the value of a named field, or below one.
     pub(crate) inside: bool,
+    /// After the beginning of the array that it is an item of; 0 in none. Documents that are strings, one after another, are items
+    /// of one as well: [`ALONE`].
+    pub(crate) list: usize,
 }
 
+/// The list of strings in no array or object.
+const ALONE: usize = usize::MAX;
 /// How deep arrays and objects may be within each other.
 const DEPTH: usize = 128;
+/// So many values of an object wait for its name to come.
+const WAITING: usize = 16;
 
-/// The string leaves of a text that is JSON, or several such documents after one another; none when it is not.
-pub(crate) fn leaves(text: &[u8]) -> Option<Vec<Leaf>> {
-    leaves_below(text, &[])
+/// Tells of the string leaves of a text that is JSON, or several such documents after one another, with those marked that are below
+/// fields of these names. They come in their order, but that the value of an object waits for its name. Nothing is held: a
+/// document may consist of little else than leaves. Says whether it is JSON; of what is none nothing is told.
+pub(crate) fn each(text: &[u8], names: &[String], tell: &mut dyn FnMut(Leaf)) -> bool {
+    // A text that is a number or a word says no more as JSON than as it stands.
+    let first = text.iter().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+    let opens = matches!(first, Some(b'{' | b'[' | b'"'));
+    let mut check = Parser { text, names, at: 0, tell: None };
+    if !opens || check.documents().is_none() {
+        return false;
+    }
+    Parser { text, names, at: 0, tell: Some(tell) }.documents().is_some()
 }
 
-/// The same, with those marked that are below fields of these names.
-pub(crate) fn leaves_below(text: &[u8], names: &[String]) -> Option<Vec<Leaf>> {
-    let mut parser = Parser { text, names, at: 0, leaves: Vec::new() };
-    parser.blank();
-    // A text that is a number or a word says no more as JSON than as it stands.
-    if !matches!(byte(text, parser.at), b'{' | b'[' | b'"') {
-        return None;
-    }
-    while parser.at < text.len() {
-        parser.document()?;
-        parser.blank();
-    }
-    Some(parser.leaves)
+/// All of its string leaves in their order; none when it is no JSON.
+pub(crate) fn leaves(text: &[u8]) -> Option<Vec<Leaf>> {
+    let mut leaves = Vec::new();
+    let is_json = each(text, &[], &mut |leaf| leaves.push(leaf));
+    leaves.sort_by_key(|leaf| leaf.range.start);
+    is_json.then_some(leaves)
+}
+
+/// The fields of an object that say what its value is called.
+fn is_name(field: &[u8]) -> bool {
+    matches!(
+        field,
+        b"name" | b"Name" | b"key" | b"Key" | b"variable" | b"env" | b"ParameterKey" | b"parameterKey" | b"OptionName"
+    )
+}
+
+/// The fields of such an object that hold the value.
+fn is_value(field: &[u8]) -> bool {
+    matches!(field, b"value" | b"Value" | b"val" | b"secret" | b"default" | b"ParameterValue" | b"parameterValue")
+}
+
+/// The fields that say of which type a value is: `{"key": "TOKEN", "value": {"stringValue": "…"}}`.
+fn is_typed(field: &[u8]) -> bool {
+    matches!(field, b"stringValue" | b"string_value" | b"S" | b"literal")
 }
 
 struct Frame {
@@ -48,19 +75,33 @@ struct Frame {
     strings: usize,
     key: Range<usize>,
     called: Range<usize>,
-    /// The leaf that is the value of an object that has not said its name yet.
-    value: Option<usize>,
+    /// The values of an object that has not said its name yet.
+    waiting: Vec<Leaf>,
+    /// Whether it is the value of an object with a name.
+    typed: bool,
     inside: bool,
+    /// After where it begins.
+    begun: usize,
 }
 
-struct Parser<'a> {
+struct Parser<'a, 't> {
     text: &'a [u8],
     names: &'a [String],
     at: usize,
-    leaves: Vec<Leaf>,
+    /// What is told of the leaves; none where they are only passed over.
+    tell: Option<&'t mut dyn FnMut(Leaf)>,
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
+    fn documents(&mut self) -> Option<()> {
+        self.blank();
+        while self.at < self.text.len() {
+            self.document()?;
+            self.blank();
+        }
+        Some(())
+    }
+
     fn blank(&mut self) {
         while matches!(self.text.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
@@ -102,7 +143,20 @@ impl Parser<'_> {
                     self.at += 1;
                     let key = stack.last().map_or(0..0, |frame| frame.key.clone());
                     let inside = self.is_inside(stack.last());
-                    stack.push(Frame { object: open == b'{', strings: 0, key, called: 0..0, value: None, inside });
+                    let object = open == b'{';
+                    let typed = object
+                        && stack.last().is_some_and(|frame| frame.object)
+                        && is_value(slice(self.text, key.start, key.end));
+                    stack.push(Frame {
+                        object,
+                        strings: 0,
+                        key,
+                        called: 0..0,
+                        waiting: Vec::new(),
+                        typed,
+                        inside,
+                        begun: self.at,
+                    });
                     true
                 }
                 b't' => self.word(b"true")?,
@@ -126,7 +180,9 @@ impl Parser<'_> {
                 match (byte(self.text, self.at), frame.object) {
                     (b'}', true) | (b']', false) => {
                         self.at += 1;
-                        stack.pop();
+                        for leaf in stack.pop().map(|frame| frame.waiting).unwrap_or_default() {
+                            self.told(leaf);
+                        }
                         fresh = false;
                     }
                     (next, object) => {
@@ -171,35 +227,57 @@ impl Parser<'_> {
         Some(false)
     }
 
+    fn told(&mut self, leaf: Leaf) {
+        if let Some(tell) = &mut self.tell {
+            tell(leaf);
+        }
+    }
+
     fn leaf(&mut self, range: Range<usize>, stack: &mut [Frame]) {
+        if self.tell.is_none() {
+            return;
+        }
         let inside = !self.names.is_empty() && self.is_inside(stack.last());
-        let (key, called) = match stack.last_mut() {
-            Some(frame) => {
-                let name = slice(self.text, frame.key.start, frame.key.end);
-                let mut called = 0..0;
-                if frame.object && matches!(name, b"name" | b"Name" | b"key" | b"Key" | b"variable" | b"env") {
-                    frame.called = range.clone();
-                    if let Some(leaf) = frame.value.and_then(|leaf| self.leaves.get_mut(leaf)) {
-                        leaf.called = range.clone();
-                    }
-                } else if !frame.object {
-                    // The arguments of a command: `["--password", "…"]`. And pairs, as of headers.
-                    let before = slice(self.text, frame.called.start, frame.called.end);
-                    let pair = frame.strings == 1 && before.contains(&b'-') && !before.contains(&b' ');
-                    if before.starts_with(b"-") || pair {
-                        called = frame.called.clone();
-                    }
-                    frame.called = range.clone();
-                    frame.strings += 1;
-                } else if frame.object && matches!(name, b"value" | b"Value" | b"val" | b"secret" | b"default") {
-                    called = frame.called.clone();
-                    frame.value = called.is_empty().then_some(self.leaves.len());
-                }
-                (frame.key.clone(), called)
-            }
-            None => (0..0, 0..0),
+        let mut leaf = Leaf { range, inside, ..Leaf::default() };
+        let Some((frame, around)) = stack.split_last_mut() else {
+            leaf.list = ALONE;
+            return self.told(leaf);
         };
-        self.leaves.push(Leaf { range, key, called, inside });
+        leaf.key = frame.key.clone();
+        let field = slice(self.text, frame.key.start, frame.key.end);
+        if !frame.object {
+            leaf.list = frame.begun;
+            // The arguments of a command: `["--password", "…"]`. And pairs, as of headers.
+            let before = slice(self.text, frame.called.start, frame.called.end);
+            let pair = frame.strings == 1 && before.contains(&b'-') && !before.contains(&b' ');
+            if before.starts_with(b"-") || pair {
+                leaf.called = frame.called.clone();
+            }
+            frame.called = leaf.range.clone();
+            frame.strings += 1;
+        } else if is_name(field) {
+            frame.called = leaf.range.clone();
+            for mut value in std::mem::take(&mut frame.waiting) {
+                value.called = leaf.range.clone();
+                self.told(value);
+            }
+        } else {
+            let named = if is_value(field) {
+                Some(frame)
+            } else if frame.typed && is_typed(field) {
+                around.last_mut()
+            } else {
+                None
+            };
+            if let Some(named) = named {
+                leaf.called = named.called.clone();
+                if leaf.called.is_empty() && named.waiting.len() < WAITING {
+                    named.waiting.push(leaf);
+                    return;
+                }
+            }
+        }
+        self.told(leaf);
     }
 }
 
@@ -292,6 +370,26 @@ mod tests {
             strings(r#"{"value":"v","name":"TOKEN"}"#),
             Some(vec![leaf("value", "v", "TOKEN"), leaf("name", "TOKEN", "")])
         );
+        // Any order, more than one value, and what has the value's type around it.
+        assert_eq!(
+            strings(r#"{"default":"d","a":{"value":"w"},"ParameterValue":"v","ParameterKey":"TOKEN","value":"x"}"#),
+            Some(vec![
+                leaf("default", "d", "TOKEN"),
+                leaf("value", "w", ""),
+                leaf("ParameterValue", "v", "TOKEN"),
+                leaf("ParameterKey", "TOKEN", ""),
+                leaf("value", "x", "TOKEN"),
+            ])
+        );
+        for text in [
+            r#"{"key":"TOKEN","value":{"stringValue":"v"}}"#,
+            r#"{"value":{"intValue":1,"stringValue":"v"},"x":[],"key":"TOKEN"}"#,
+        ] {
+            assert!(strings(text).unwrap().contains(&leaf("stringValue", "v", "TOKEN")), "{text}");
+        }
+        let lists: Vec<usize> =
+            leaves(br#"{"a":["x",["y"],"z"],"b":"w"}"#).unwrap().iter().map(|one| one.list).collect();
+        assert_eq!(lists, [6, 11, 6, 0]);
         assert_eq!(
             strings(r#"[["X-Api-Key","v","w"],["-u","x","y"]]"#),
             Some(vec![

@@ -166,6 +166,19 @@ const WRITINGS: &[Writing] = &[
     ("name-value", |_, name, secret| {
         (format!("{{\"env\":[{{\"name\":\"{name}\",\"value\":{}}}]}}", json(secret)), None)
     }),
+    ("value-name", |_, name, secret| {
+        (format!("{{\"env\":[{{\"value\":{},\"kind\":1,\"name\":\"{name}\"}}]}}", json(secret)), None)
+    }),
+    ("value-name-log", |_, name, secret| {
+        (format!("12:00:01 env: [{{\"Value\":{},\"Key\":\"{name}\"}}] done", json(secret)), None)
+    }),
+    ("telemetry", |_, name, secret| {
+        (format!("{{\"attributes\":[{{\"key\":\"{name}\",\"value\":{{\"stringValue\":{}}}}}]}}", json(secret)), None)
+    }),
+    ("yaml-pair", |_, name, secret| (format!("env:\n- name: {name}\n  value: '{secret}'\n- name: PORT\n"), None)),
+    ("yaml-pair-turned", |_, name, secret| {
+        (format!("env:\n- value: \"{secret}\"\n  name: {name}\n- value: 80\n"), None)
+    }),
     ("python-repr", |_, name, secret| {
         (format!("environ({{'HOME': '/root', '{name}': '{secret}', 'LANG': 'C'}})"), None)
     }),

@@ -8,3 +8,4 @@ mod persons;
 mod properties;
 mod score;
 mod shared;
+mod written;

@@ -31,6 +31,18 @@ fn piece() -> impl Strategy<Value = String> {
         Just("-----END PRIVATE KEY-----\n".to_owned()),
         Just("a@b.example +1 212-555-0123 4111 1111 1111 1111 ".to_owned()),
         Just("éß日本".to_owned()),
+        Just("key = \"-----BEGIN RSA PRIVATE KEY-----\\n\" +\n".to_owned()),
+        Just("  \"MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\\n\" +\n".to_owned()),
+        Just("[\"+-----BEGIN PRIVATE KEY-----\",\"+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAg\",".to_owned()),
+        Just("AKIAQ3EGRKZ5JH7XWN4TAKIAQ3EGRKZ5JH7XWN4T".to_owned()),
+        Just("- value: kR9wPq2LmXv7Tz\n".to_owned()),
+        Just("  name: DB_PASSWORD\n".to_owned()),
+        Just("{\"value\":\"kR9wPq2LmXv7Tz\",\"name\":\"DB_PASSWORD\"}".to_owned()),
+        Just("machine x\n login y\n".to_owned()),
+        Just("  password kR9wPq!LmXv\n".to_owned()),
+        Just("\ndb:5432:shop:app:kR9wPq2LmX\n".to_owned()),
+        Just("das Passwort für root lautet kR9wPq2LmX".to_owned()),
+        Just("密码是kR9wPq2LmX".to_owned()),
         Just("n4Yc\nD8sK\n".to_owned()),
         Just("\nn4Yc\n".to_owned()),
         Just("{\n  \"args\": [\"--password\",\n".to_owned()),
@@ -126,7 +138,8 @@ proptest! {
     #[test]
     fn json_stays_json_of_the_same_shape(document in document()) {
         let before = serde_json::to_string(&document).unwrap();
-        if let Some(out) = everything().redact(before.as_bytes()).bytes {
+        // A text that is a number and nothing else is a text: it may be that of a card.
+        if !document.is_number() && let Some(out) = everything().redact(before.as_bytes()).bytes {
             let after: serde_json::Value = serde_json::from_slice(&out).unwrap();
             prop_assert_eq!(shape(&after), shape(&document));
         }
