@@ -2,7 +2,7 @@
 
 use crate::printer::words::count;
 use crate::printer::{Page, Style};
-use samite::payload::KindFound;
+use samite::payload::{FileFound, KindFound};
 use samite::redaction::{FoundCounts, FoundOf};
 use serde::Serialize;
 
@@ -36,6 +36,7 @@ pub(crate) struct FoundShape {
     count: u64,
     redacted: u64,
     in_files: u64,
+    in_artifacts: u64,
     separate: u64,
 }
 
@@ -46,11 +47,11 @@ impl FoundShape {
     }
 
     fn new(found: FoundOf) -> Self {
-        let FoundOf { class, kind, count, redacted, in_files, separate } = found;
-        Self { class: class.name(), kind, count, redacted, in_files, separate }
+        let FoundOf { class, kind, count, redacted, in_files, in_artifacts, separate } = found;
+        Self { class: class.name(), kind, count, redacted, in_files, in_artifacts, separate }
     }
 
-    /// Puts counts on a page: one line for entries, one for files.
+    /// Puts counts on a page: one line for entries, one for files, one for artifacts.
     pub(crate) fn show_all(all: &[Self], page: &mut Page) {
         let words = |number: fn(&Self) -> u64| -> Vec<String> {
             let some = all.iter().filter(|one| number(one) > 0);
@@ -72,7 +73,44 @@ impl FoundShape {
                 format!("redaction found in files: {}{separate}: `samite checkpoint found SESSION`", files.join(", "));
             page.styled(Style::Care, text);
         }
+        let artifacts = words(|one| one.in_artifacts);
+        if !artifacts.is_empty() {
+            page.styled(
+                Style::Care,
+                format!("redaction found in artifacts: {}: `samite artifact found SESSION`", artifacts.join(", ")),
+            );
+        }
     }
+}
+
+/// A chunk of a file in which something was found when it was stored anew.
+#[derive(Debug, Serialize)]
+pub(crate) struct FileFoundShape {
+    path: String,
+    block: String,
+    separate: bool,
+    found: Vec<KindFoundShape>,
+}
+
+impl FileFoundShape {
+    /// The shape of what was found.
+    pub(crate) fn new(found: &FileFound) -> Self {
+        let FileFound { path, block, separate, found } = found;
+        let found = found.iter().map(KindFoundShape::new).collect();
+        Self { path: path.clone(), block: block.to_string(), separate: *separate, found }
+    }
+
+    /// Puts it on a page, in one line.
+    pub(crate) fn show(&self, page: &mut Page) {
+        show_found(&self.path, &self.found, self.separate, page);
+    }
+}
+
+/// Puts on a page what was found in something, in one line.
+pub(crate) fn show_found(what: &str, found: &[KindFoundShape], separate: bool, page: &mut Page) {
+    let words: Vec<String> = found.iter().map(KindFoundShape::words).collect();
+    let apart = if separate { "  (separate block)" } else { "" };
+    page.spans(&[(Style::Plain, what), (Style::Dim, ": "), (Style::Care, &words.join(", ")), (Style::Dim, apart)]);
 }
 
 /// The chunks of files in which a scan found something, in a few words each, and how many files that are.

@@ -36,7 +36,7 @@ pub(crate) use entry::EntryShape;
 pub(crate) use erasure::{ErasurePlanShape, ErasureShape, ErasuresShape, HoldsShape};
 pub(crate) use error::ErrorShape;
 pub(crate) use fork::ForkShape;
-pub(crate) use found::{FoundShape, KindFoundShape};
+pub(crate) use found::{FileFoundShape, FoundShape, KindFoundShape, show_found};
 pub(crate) use grant::{GrantShape, PrincipalShape, ReadShape, grant_table, read_table};
 pub(crate) use left::LeftInDoubtShape;
 pub(crate) use merge::MergeShape;

@@ -67,7 +67,7 @@ fn a_secret_in_a_file_is_told_once_and_listed_for_every_checkpoint_that_has_it()
     assert!(log.contains("redaction found something in 1 file"), "{log}");
     let status = place.json(&["status"]).json();
     let expected = json!([{
-        "class": "secret", "kind": "github-token", "count": 1, "redacted": 1, "in_files": 1, "separate": 0
+        "class": "secret", "kind": "github-token", "count": 1, "redacted": 1, "in_files": 1, "in_artifacts": 0, "separate": 0
     }]);
     assert_eq!(status["found"], expected);
     let of = |session: &str| {
@@ -153,6 +153,82 @@ fn separate_files_are_restored_forked_merged_diffed_and_verified_like_others() {
     let status = place.json(&["status"]).json();
     assert_eq!(status["found"][0]["separate"], 3, "{}", status["found"]);
     assert_eq!(status["found"][0]["in_files"], 3);
+}
+
+#[test]
+fn a_secret_in_an_artifact_or_its_input_is_told_and_listed_like_one_in_a_file() {
+    let place = Place::new();
+    let (id, work) = work(&place);
+    let secret = |number: u32| format!("GITHUB_TOKEN={}\n", TOKEN.replace("16C7", &format!("{number}aB3")));
+    let put = |arguments: &[&str]| {
+        let put = place.json(&[&["artifact", "put", &id], arguments].concat()).json();
+        put["found"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (text(one, "/path"), one["separate"].as_bool().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let held = |arguments: &[&str]| {
+        let held = place.json(&[&["artifact", "found"], arguments].concat()).json();
+        let of = |one: &Value| {
+            (text(one, "/name"), one["input"].as_str().map(str::to_owned), one["version"].as_u64().unwrap())
+        };
+        held["artifacts"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let path = |name: &str| work.join(name).to_str().unwrap().to_owned();
+    fs::write(work.join("report.md"), format!("see {}", secret(1))).unwrap();
+    fs::create_dir(work.join("data")).unwrap();
+    fs::write(work.join("data/in.csv"), secret(2)).unwrap();
+    fs::write(work.join("plain.md"), "nothing\n").unwrap();
+    let first = put(&[&path("report.md"), "--input", &path("data")]);
+    assert_eq!(first, [("report.md".to_owned(), false), ("data/in.csv".to_owned(), false)]);
+    assert_eq!(put(&[&path("plain.md")]), []);
+    let both = [("report.md".to_owned(), None, 1), ("report.md".to_owned(), Some("data/in.csv".to_owned()), 1)];
+    assert_eq!(held(&[&id]), both);
+    // It is told once: neither the same again, nor a checkpoint of the same files, says it anew. Both can be asked.
+    assert_eq!(put(&[&path("report.md"), "--input", &path("data")]), []);
+    assert_eq!(found(&checkpoint(&place, &id)), []);
+    let files = place.json(&["checkpoint", "found", &id]).json();
+    assert_eq!(files["files"].as_array().unwrap().len(), 2, "{files}");
+    // What a checkpoint stored and told is listed for the artifact.
+    fs::write(work.join("later.md"), secret(3)).unwrap();
+    assert_eq!(found(&checkpoint(&place, &id)).len(), 1);
+    assert_eq!(put(&[&path("later.md")]), []);
+    assert_eq!(held(&[])[2..], [("later.md".to_owned(), None, 1)]);
+    // A version without it holds nothing; the one before does still.
+    fs::write(work.join("report.md"), "see elsewhere\n").unwrap();
+    assert_eq!(put(&[&path("report.md")]), []);
+    assert_eq!(held(&[]), [("later.md".to_owned(), None, 1)]);
+    assert_eq!(held(&["--all-versions"]).len(), 3);
+    // A large one, with it where it is cut, under the owner's keys.
+    place.run(&["policy", "redaction", "--files", "separate"]).ok();
+    let lines = "some words that are lines of text\n".repeat(300_000);
+    fs::write(work.join("large.txt"), format!("{lines}{}{lines}", secret(4))).unwrap();
+    assert_eq!(put(&[&path("large.txt")]), [("large.txt".to_owned(), true)]);
+    let shown = place.run(&["artifact", "found", &id]).ok();
+    assert!(
+        shown.contains("large.txt version 1: 1 github-token  (separate block)") && !shown.contains("aB3"),
+        "{shown}"
+    );
+    fs::write(work.join("seen.md"), secret(5)).unwrap();
+    let shown = place.run(&["artifact", "put", &id, &path("seen.md")]).ok();
+    assert!(shown.contains("seen.md: 1 github-token  (separate block)") && !shown.contains("aB3"), "{shown}");
+    // Counts say where.
+    let status = place.json(&["status"]).json();
+    let counts = &status["found"][0];
+    let of = |field: &str| counts[field].as_u64().unwrap();
+    assert_eq!((of("count"), of("in_files"), of("in_artifacts"), of("separate")), (0, 1, 4, 2), "{counts}");
+    let shown = place.run(&["status"]).ok();
+    assert!(shown.contains("redaction found in artifacts: 4 github-token"), "{shown}");
+    place.run(&["gc", "--yes"]).ok();
+    place.run(&["verify", "--rebuild"]).ok();
+    place.run(&["verify"]).ok();
+    assert_eq!(place.json(&["status"]).json()["found"], status["found"]);
+    // Where files are not looked at, neither are artifacts.
+    place.run(&["policy", "redaction", "--files", "off"]).ok();
+    fs::write(work.join("off.md"), secret(6)).unwrap();
+    assert_eq!(put(&[&path("off.md")]), []);
 }
 
 /// Copies a directory.

@@ -352,6 +352,10 @@ fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {
     let raw = text(&run(&["artifact", "put", branch, "second/raw", "--type", "odd"]), "/id");
     run(&["artifact", "list"]);
     run(&["artifact", "show", &artifact]);
+    write("second/seen.txt", b"ghp_27D8e42F292c6912E7710c838347Ae178B4a\n");
+    write("second/made.txt", b"of it\n");
+    run(&["artifact", "put", branch, "second/made.txt", "--input", "second/seen.txt"]);
+    run(&["artifact", "found"]);
     run(&["artifact", "lineage", &artifact]);
     run(&["artifact", "get", &artifact]);
     run(&["artifact", "get", &raw, "raw-copy"]);

@@ -12,7 +12,7 @@ use crate::cache::StatCache;
 use crate::content::{Chunker, Claimed, SMALL_FILE, read_all};
 use crate::output::{LivePin, Output};
 use crate::scan::{ScanOptions, ScanReport, group_links, walk};
-use crate::screen::Chunk;
+use crate::screen::{CONTEXT, Chunk, FoundChunk};
 use crate::snapshot::{CommitParts, ROUNDS, read_again, settle};
 use crate::store::Store;
 use crate::system::open_top;
@@ -26,8 +26,9 @@ use samite_model::tree::{
     build_directory,
 };
 use samite_model::{BlockId, Error, Pseudonym, Result};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -49,6 +50,8 @@ pub struct Stored {
     pub sha256: Option<String>,
     /// The first bytes of a file that was read.
     pub begins: Vec<u8>,
+    /// What was found in content that was stored anew, under the paths in a directory, and of a file under none.
+    pub found: Vec<FoundChunk>,
 }
 
 /// Stores things and makes trees of them. What it stored exists once its parts are committed together with an entry that
@@ -60,6 +63,8 @@ pub struct Bundler<'a> {
     claimed: Claimed,
     known: HashSet<BlockId>,
     chunker: Chunker,
+    /// What was found in chunks of files that were stored anew.
+    found: HashMap<BlockId, FoundChunk>,
 }
 
 /// The content id that a file in an owner's tree would have as another owner's: by it, equal bytes of both are told. None where
@@ -97,7 +102,8 @@ impl<'a> Bundler<'a> {
     pub fn new(store: &'a Store, owner: Pseudonym) -> Result<Self> {
         let output = Output::new(store, LivePin::new(store, owner, None)?);
         let chunker = Chunker::new(store.sealing.chunk_seed()?);
-        Ok(Self { store, owner, output, claimed: Claimed::default(), known: HashSet::new(), chunker })
+        let (claimed, known, found) = (Claimed::default(), HashSet::new(), HashMap::new());
+        Ok(Self { store, owner, output, claimed, known, chunker, found })
     }
 
     /// Stores the bytes of a stream.
@@ -140,48 +146,74 @@ impl<'a> Bundler<'a> {
         failed: impl Fn(std::io::Error) -> Error,
     ) -> Result<()> {
         let mut bytes = Vec::new();
+        // Where what is not cut yet begins: what stands before it is there to be looked at with it.
+        let mut begun = 0;
         loop {
-            let wanted = (STRETCH - bytes.len()) as u64;
+            let wanted = (begun + STRETCH - bytes.len()) as u64;
             let read = source.take(wanted).read_to_end(&mut bytes).map_err(&failed)?;
             let last = (read as u64) < wanted;
-            let whole = last && file.segments.is_empty() && bytes.len() as u64 <= SMALL_FILE;
+            let rest = bytes.get(begun..).unwrap_or_default();
+            let whole = last && file.segments.is_empty() && rest.len() as u64 <= SMALL_FILE;
             // As a snapshot cuts it: what is in the workspace as well is stored once.
-            let cuts = match bytes.len() {
+            let cuts = match rest.len() {
                 0 => Vec::new(),
                 length if whole => vec![length],
-                _ => self.chunker.cut(&bytes, last),
+                _ => self.chunker.cut(rest, last),
             };
-            let mut rest = bytes.as_slice();
             for length in cuts {
-                let (chunk, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-                rest = after;
-                let id = self.chunk(chunk)?;
-                file.take(chunk, id);
+                let range = begun..begun + length;
+                // What comes after a chunk is looked at with it.
+                if !last && bytes.len() - range.end < CONTEXT {
+                    break;
+                }
+                let id = self.chunk(&bytes, &range)?;
+                file.take(bytes.get(range.clone()).unwrap_or_default(), id);
+                begun = range.end;
             }
-            bytes = rest.to_vec();
             if last {
                 return Ok(());
             }
+            let kept = begun.min(CONTEXT);
+            bytes.drain(..begun - kept);
+            begun = kept;
         }
     }
 
-    fn chunk(&mut self, bytes: &[u8]) -> Result<BlockId> {
-        let mut chunks = [Chunk::new(bytes, 0..bytes.len())];
+    /// Stores a chunk, which stands among other bytes of its file.
+    fn chunk(&mut self, around: &[u8], range: &Range<usize>) -> Result<BlockId> {
+        let from = range.start.saturating_sub(CONTEXT);
+        let context = around.get(from..around.len().min(range.end + CONTEXT)).unwrap_or_default();
+        let mut chunks = [Chunk::new(context, range.start - from..range.end - from)];
         self.store.name_chunks(self.owner, &mut chunks)?;
-        let [Chunk { id, domain, .. }] = chunks;
-        self.add(id, domain, block_type::CHUNK, bytes)?;
+        let [mut chunk] = chunks;
+        let id = chunk.id;
+        if !self.is_new(id)? {
+            return Ok(id);
+        }
+        self.store.look_at_new(&mut chunk);
+        self.seal(id, chunk.domain, block_type::CHUNK, chunk.bytes())?;
+        self.found.extend(chunk.taken(&TreePath::top()).map(|found| (id, found)));
         Ok(id)
     }
 
     /// Stores a block, unless it is there.
     fn add(&mut self, id: BlockId, domain: Domain, of: u8, bytes: &[u8]) -> Result<()> {
+        if self.is_new(id)? { self.seal(id, domain, of, bytes) } else { Ok(()) }
+    }
+
+    /// Whether a block is not there yet; it is to be stored then.
+    fn is_new(&mut self, id: BlockId) -> Result<bool> {
         if self.known.contains(&id) || !self.claim(id) {
-            return Ok(());
+            return Ok(false);
         }
         if let Some(place) = self.store.find(&[id])?.pop().flatten() {
             self.found(id, &place);
-            return Ok(());
+            return Ok(false);
         }
+        Ok(true)
+    }
+
+    fn seal(&mut self, id: BlockId, domain: Domain, of: u8, bytes: &[u8]) -> Result<()> {
         let sealed = self.store.sealing.seal_block(domain, id, of, bytes)?;
         self.output.add(id, self.store.owner_of(domain), &sealed)
     }
@@ -201,9 +233,14 @@ impl<'a> Bundler<'a> {
     fn stored(&mut self, file: Taking, metadata: Metadata) -> Result<Stored> {
         let Taking { segments, size, sha256, begins } = file;
         let id = self.content_id(&segments)?;
+        let chunks = segments.iter().filter_map(|segment| match segment {
+            Segment::Chunk { id, .. } => self.found.get(id).cloned(),
+            Segment::Hole { .. } => None,
+        });
+        let found = chunks.collect();
         let body = self.body(segments)?;
         let content = Content::File { size, body };
-        Ok(Stored { content, metadata, size, id, sha256: Some(sha256.finish()), begins })
+        Ok(Stored { content, metadata, size, id, sha256: Some(sha256.finish()), begins, found })
     }
 
     fn content_id(&self, segments: &[Segment]) -> Result<BlockId> {
@@ -258,7 +295,8 @@ impl<'a> Bundler<'a> {
             let node = node.ok_or_else(|| Error::internal("lost_node", "a directory came out without a node"))?;
             let report = scanned.report().clone();
             let (content, metadata) = (Content::Directory(node), scanned.top.clone());
-            let stored = Stored { content, metadata, size: report.bytes, id: node, sha256: None, begins: Vec::new() };
+            let (size, found) = (report.bytes, report.found.clone());
+            let stored = Stored { content, metadata, size, id: node, sha256: None, begins: Vec::new(), found };
             return Ok((stored, report));
         }
         Err(Error::conflict("blocks_dying", format!("blocks of {} vanish while they are used", path.display()))
@@ -309,7 +347,8 @@ impl<'a> Bundler<'a> {
         }
         // In this tree it stands alone: links to what is not in it mean nothing.
         let metadata = Metadata { link: None, ..entry.metadata };
-        Ok(Stored { content: entry.content, metadata, size, id, sha256: None, begins: Vec::new() })
+        let (content, begins, found) = (entry.content, Vec::new(), Vec::new());
+        Ok(Stored { content, metadata, size, id, sha256: None, begins, found })
     }
 
     /// The content id of a file in a tree of the same owner; none when there is no file at that path.

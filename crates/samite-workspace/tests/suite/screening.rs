@@ -6,15 +6,15 @@
 use crate::support::{Bench, path};
 use futures_lite::future::block_on;
 use samite_host::SystemRandomness;
-use samite_keys::{FileMaster, Keyring, KeyringOptions};
+use samite_keys::{Domain, FileMaster, Keyring, KeyringOptions};
 use samite_ledger::{BlockIndex as _, Commit, Ledger as _};
-use samite_model::tree::{Content, Segment};
-use samite_model::{BlockId, Observer, Tenant};
+use samite_model::tree::{Content, Metadata, Segment};
+use samite_model::{BlockId, Observer, Owner, Pseudonym, Tenant};
 use samite_workspace::{
-    CollectOptions, Match, Root, Screen, Screening, SnapshotOptions, Tree, begin_collection, check_blocks, collect,
-    count_reachable, materialise, scan, store_tree,
+    Bundler, CollectOptions, Match, Root, ScanOptions, Screen, Screening, SnapshotOptions, Tree, begin_collection,
+    check_blocks, collect, count_reachable, materialise, scan, store_tree,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -232,15 +232,7 @@ fn with_the_keys_of_its_owner_a_separate_chunk_is_gone_and_others_still_open() {
     let (held, plain) = (chunks(&bench, taken.root, "a"), chunks(&bench, taken.root, "plain"));
     let sealed = block_on(bench.ledger.inline_blocks(vec![held[0], plain[0]])).unwrap();
     let [Some(held_bytes), Some(plain_bytes)] = sealed.as_slice() else { panic!("{sealed:?}") };
-    let random = Arc::new(SystemRandomness::new());
-    let keyring = Keyring::open(KeyringOptions {
-        directory: bench.scratch.path().join("keys"),
-        tenant: Tenant::new("t1").unwrap(),
-        master: Arc::new(FileMaster::new(bench.scratch.path().join("master"), random.clone())),
-        random,
-        create: false,
-    })
-    .unwrap();
+    let keyring = keyring(&bench);
     let open = |id: BlockId, sealed: &[u8]| {
         keyring.open_block(keyring.chunk_domain(bench.owner, sealed), id, sealed).map_err(|error| error.code())
     };
@@ -250,24 +242,87 @@ fn with_the_keys_of_its_owner_a_separate_chunk_is_gone_and_others_still_open() {
     assert_eq!(open(plain[0], plain_bytes).unwrap(), b"nothing of note");
 }
 
+/// Whether somebody else has the same secret shows in nothing: each has a block of its own, under another name, whoever came
+/// first, and what is nobody's secret is there once.
 #[test]
-fn another_owner_shares_nothing_with_a_separate_chunk() {
+fn separate_chunks_of_two_persons_share_nothing() {
     let mut bench = Bench::new();
     looking(&mut bench, true);
     bench.write("a", with_token(b"x ", b" y"));
-    let mine = bench.snapshot();
+    bench.write("plain", "nothing");
+    let bob = keyring(&bench).subject(&Owner::new("user:bob").unwrap()).unwrap().pseudonym;
+    let take = |bench: &Bench, owner| {
+        let before: BTreeSet<BlockId> = blocks(bench).into_iter().map(|(id, _)| id).collect();
+        let options = SnapshotOptions { owner, base: None, scan: ScanOptions::default() };
+        let taken = bench.snapshot_of(&bench.top(), &options);
+        let found = taken.scanned.report().found.clone();
+        assert!(found.len() == 1 && found[0].separate, "told to each as new: {found:?}");
+        let new: Vec<_> = blocks(bench).into_iter().filter(|(id, _)| !before.contains(id)).collect();
+        (found[0].block, new)
+    };
+    let (hers, first) = take(&bench, bench.owner);
+    let (his, second) = take(&bench, bob);
+    assert_ne!(hers, his);
+    // He stores what she did, but for the chunk that is the tenant's: as many blocks, all his own.
+    let own = |new: &[(BlockId, Pseudonym)], owner| new.iter().filter(|(_, of)| *of == owner).count();
+    assert_eq!(own(&first, bench.owner), own(&second, bob));
+    assert_eq!((first.len() - own(&first, bench.owner), second.len() - own(&second, bob)), (1, 0));
+    assert!(second.iter().any(|(id, owner)| *id == his && *owner == bob));
+    // Neither key opens the other's.
+    let store = &bench.store;
+    assert_eq!(store.read_block(Domain::Owner(bob), his).unwrap(), with_token(b"x ", b" y"));
+    assert!(store.read_block(Domain::Owner(bob), hers).is_err() && store.read_block(Domain::Tenant, hers).is_err());
+}
+
+/// The keys of a bench, opened once more.
+fn keyring(bench: &Bench) -> Keyring {
     let random = Arc::new(SystemRandomness::new());
-    let keyring = Keyring::open(KeyringOptions {
+    let options = KeyringOptions {
         directory: bench.scratch.path().join("keys"),
         tenant: Tenant::new("t1").unwrap(),
         master: Arc::new(FileMaster::new(bench.scratch.path().join("master"), random.clone())),
         random,
         create: false,
-    })
-    .unwrap();
-    let bob = keyring.subject(&samite_model::Owner::new("user:bob").unwrap()).unwrap().pseudonym;
-    let options = SnapshotOptions { owner: bob, base: None, scan: samite_workspace::ScanOptions::default() };
-    let theirs = bench.snapshot_of(&bench.top(), &options);
-    assert_eq!(theirs.scanned.report().found.len(), 1, "it is new for them");
-    assert_ne!(theirs.scanned.report().found[0].block, mine.scanned.report().found[0].block);
+    };
+    Keyring::open(options).unwrap()
+}
+
+fn blocks(bench: &Bench) -> Vec<(BlockId, Pseudonym)> {
+    block_on(bench.ledger.blocks(None, 10_000)).unwrap().into_iter().map(|block| (block.id, block.owner)).collect()
+}
+
+/// A secret across the cut of a stream is found, and both of its chunks are the owner's, as those of a file are.
+#[test]
+fn what_is_bundled_is_looked_at_with_what_stands_around_it() {
+    const LARGEST: usize = 4 << 20;
+    for separates in [false, true] {
+        let mut bench = Bench::new();
+        looking(&mut bench, separates);
+        // Nothing tells where to cut it, so that each chunk is as large as may be.
+        let mut bytes = vec![b'a'; 3 * LARGEST];
+        bytes[LARGEST - 8..LARGEST - 8 + TOKEN.len()].copy_from_slice(TOKEN);
+        let (segments, found) = bundled(&bench, &bytes);
+        let length = |segment: &Segment| match segment {
+            Segment::Chunk { length, .. } | Segment::Hole { length } => *length,
+        };
+        assert_eq!(segments.iter().map(length).collect::<Vec<_>>(), [LARGEST as u64; 3]);
+        assert_eq!((found.len(), found[0].found[0].count, found[0].separate), (1, 1, separates));
+        assert!(found[0].path.is_top());
+        let tenants = if separates { 1 } else { 3 };
+        assert_eq!(owned(&bench).0, tenants, "what holds none of it is the tenant's");
+        // Again it is nothing new.
+        assert_eq!(bundled(&bench, &bytes).1, []);
+    }
+}
+
+fn bundled(bench: &Bench, mut bytes: &[u8]) -> (Vec<Segment>, Vec<samite_workspace::FoundChunk>) {
+    let mut bundler = Bundler::new(&bench.store, bench.owner).unwrap();
+    let stored = bundler.stream(&mut bytes, Metadata::default()).unwrap();
+    let root = bundler.tree(&[(path("it"), stored.clone())]).unwrap();
+    let mut commit = Commit::default();
+    bundler.finish().unwrap().add_to(&mut commit);
+    block_on(bench.ledger.commit(commit)).unwrap();
+    let tree = Tree::new(&bench.store, bench.owner, root);
+    let Content::File { body, .. } = tree.entry(&path("it")).unwrap().content else { panic!("it is no file") };
+    (tree.segments(&body).unwrap(), stored.found)
 }

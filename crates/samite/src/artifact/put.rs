@@ -6,7 +6,7 @@ use super::list::Known;
 use super::place::{BYTES, Located, check_apart, locate};
 use super::views;
 use crate::core::to_json;
-use crate::payload::{ArtifactPublished, ArtifactRecord, Input, Lineage, MadeWith, PublishedBy};
+use crate::payload::{ArtifactPublished, ArtifactRecord, FileFound, Input, Lineage, MadeWith, PublishedBy};
 use crate::views::row;
 use crate::workspace::WorkspaceInfo;
 use crate::writer::{STORED, Writer, is_collected};
@@ -82,10 +82,14 @@ pub struct Put {
     pub record: ArtifactRecord,
     /// Whether it was there already: no new version was made.
     pub duplicate: bool,
+    /// Where redaction found something in what was stored anew: its bytes, under its name, and its inputs, under their paths.
+    pub found: Vec<FileFound>,
 }
 
 /// A description has at most so many bytes.
 const DESCRIPTION: usize = 4096;
+/// At most so many chunks in which something was found are named.
+const NAMED: usize = 1000;
 /// At most so many inputs.
 const INPUTS: usize = 10_000;
 
@@ -105,6 +109,7 @@ pub(super) struct Item {
 struct Pending {
     record: ArtifactRecord,
     dedupe: Option<String>,
+    found: Vec<FileFound>,
 }
 
 /// The last version of a name along a branch.
@@ -266,7 +271,7 @@ impl Writer {
         let put = |stage: Stage| {
             let duplicate = matches!(stage, Stage::Known(_));
             let (Stage::Known(pending) | Stage::New(pending)) = stage;
-            Put { record: pending.record, duplicate }
+            Put { record: pending.record, duplicate, found: pending.found }
         };
         Ok(stages.into_iter().map(put).collect())
     }
@@ -298,6 +303,7 @@ impl Writer {
         let mime = item.put.mime.clone();
         let mime = mime.unwrap_or_else(|| guess_mime(&item.name, &stored.begins).to_owned());
         let (size, content) = (stored.size, stored.id);
+        let found = found_in(&item.name, &stored, &inputs, &places);
         let record = ArtifactRecord {
             artifact: ArtifactId(self.core().random_id()?),
             name: item.name.clone(),
@@ -320,12 +326,12 @@ impl Writer {
         if let Some(last) = last.filter(|last| last.stays && is_same(&last.record, &record))
             && self.core().repeats(&self.core().entry_at(last.at).await?, &to_json(&record)?).await?
         {
-            return Ok(Stage::Known(Box::new(Pending { record: last.record, dedupe })));
+            return Ok(Stage::Known(Box::new(Pending { record: last.record, dedupe, found: Vec::new() })));
         }
         self.core().refuse_erased(self.client.subject.pseudonym, &record).await?;
         places.push((TreePath::new(BYTES)?, stored));
         let record = ArtifactRecord { root: bundler.tree(&places)?, version, ..record };
-        Ok(Stage::New(Box::new(Pending { record, dedupe })))
+        Ok(Stage::New(Box::new(Pending { record, dedupe, found })))
     }
 
     fn published_by(&self) -> PublishedBy {
@@ -434,7 +440,7 @@ impl Writer {
         let (mut drafts, mut records) = (Vec::new(), Vec::new());
         let mut deduped = None;
         for stage in stages.iter().filter(|stage| stage.commits()) {
-            let Pending { record, dedupe } = stage.pending();
+            let Pending { record, dedupe, found } = stage.pending();
             let published = ArtifactPublished {
                 artifact: record.artifact,
                 name: record.name.clone(),
@@ -442,6 +448,7 @@ impl Writer {
                 size: record.size,
                 sha256: record.sha256.clone(),
                 dedupe: dedupe.clone(),
+                found: found.clone(),
             };
             if let Some(key) = dedupe {
                 let hashes = self.hashes("dedupe", key.as_bytes())?;
@@ -517,7 +524,7 @@ impl Writer {
             }
             let known: ArtifactPublished = entry.json()?;
             if let Some((_, record)) = self.client.record_of(known.artifact).await? {
-                return Ok(Put { record, duplicate: true });
+                return Ok(Put { record, duplicate: true, found: Vec::new() });
             }
         }
         Err(Error::conflict(
@@ -526,6 +533,21 @@ impl Writer {
         )
         .hint("use another id for another artifact"))
     }
+}
+
+/// What was found in what an artifact is made of, as its entry says it.
+fn found_in(name: &str, stored: &Stored, inputs: &[Input], places: &[(TreePath, Stored)]) -> Vec<FileFound> {
+    let shown = inputs.iter().map(|input| input.path.as_str()).zip(places.iter().map(|(_, stored)| stored));
+    let mut found = Vec::new();
+    for (path, stored) in std::iter::once((name, stored)).chain(shown) {
+        let (files, _) = crate::redaction::found_files(&stored.found);
+        found.extend(files.into_iter().zip(&stored.found).map(|(file, chunk)| FileFound {
+            path: if chunk.path.is_top() { path.to_owned() } else { format!("{path}/{}", file.path) },
+            ..file
+        }));
+    }
+    found.truncate(NAMED);
+    found
 }
 
 /// Stores the bytes of an artifact.

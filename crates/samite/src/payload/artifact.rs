@@ -1,5 +1,6 @@
 //! What entries say of artifacts.
 
+use super::FileFound;
 use samite_model::{ArtifactId, BlockId, BranchId, EntryId, Position, SessionId};
 use samite_workspace::FileStamp;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,10 @@ pub struct ArtifactPublished {
     /// The caller's id for it, when it gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe: Option<String>,
+    /// Where redaction found something in its bytes, under its name, and in its inputs, under their paths, when they were stored
+    /// anew; the first 1,000 chunks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<FileFound>,
 }
 
 /// `artifact_published`, in the owner's artifacts: the record, which outlives the branch and the session.
@@ -133,6 +138,14 @@ pub struct Input {
     /// Whether it is what the step found when it started, and not what was there when the artifact was published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub before_step: bool,
+}
+
+impl Input {
+    /// What a path in the artifact's tree is for people, when it is of this input.
+    pub(crate) fn shown(&self, at: &str) -> Option<String> {
+        let below = at.strip_prefix(&self.place)?;
+        (below.is_empty() || below.starts_with('/')).then(|| format!("{}{below}", self.path))
+    }
 }
 
 /// A command that made an artifact.

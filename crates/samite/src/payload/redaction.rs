@@ -48,7 +48,7 @@ pub struct Marks {
     pub found: Vec<FoundMany>,
 }
 
-/// A chunk of a file in which something was found when a checkpoint or merge stored it anew.
+/// A chunk of a file in which something was found when a checkpoint, a merge or an artifact stored it anew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFound {
     /// The file's path.

@@ -200,7 +200,9 @@ fn files_of(kind: EntryKind, payload: &[u8]) -> Vec<FileFound> {
     }
     match kind {
         EntryKind::TREE => serde_json::from_slice::<Reported>(payload).map(|tree| tree.report.found),
-        EntryKind::MERGE_STARTED => serde_json::from_slice::<Found>(payload).map(|merge| merge.found),
+        EntryKind::MERGE_STARTED | EntryKind::ARTIFACT_PUBLISHED => {
+            serde_json::from_slice::<Found>(payload).map(|found| found.found)
+        }
         _ => return Vec::new(),
     }
     .unwrap_or_default()

@@ -1,6 +1,7 @@
 //! Files of workspaces: new content is looked at as the policy says, and what was found is told.
 
 use super::apply::found_files_in;
+use crate::artifact::ArtifactFilter;
 use crate::client::Client;
 use crate::core::Core;
 use crate::payload::FileFound;
@@ -8,7 +9,7 @@ use crate::status::SessionStatus;
 use crate::views::row;
 use samite_ledger::RowQuery;
 use samite_model::tree::{Content, Segment};
-use samite_model::{BlockId, Position, Result, SessionId};
+use samite_model::{ArtifactId, BlockId, EntryKind, Position, Result, SessionId};
 use samite_redact::{Class, Files, Mode, Redactor};
 use samite_workspace::{Match, Screen, Screening, Tree};
 use std::collections::{BTreeMap, HashMap};
@@ -58,29 +59,27 @@ pub struct FoundOf {
     pub redacted: u64,
     /// How often in new content of files when checkpoints and merges stored it.
     pub in_files: u64,
+    /// How often in new content of artifacts and their inputs when these were published.
+    pub in_artifacts: u64,
     /// How many of these lie in blocks under their owner's keys.
     pub separate: u64,
 }
 
 /// Counts by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FoundCounts(BTreeMap<(Class, String), [u64; 4]>);
+pub struct FoundCounts(BTreeMap<(Class, String), [u64; 5]>);
 
 impl FoundCounts {
     /// The counts, in order of class and kind.
     pub fn all(&self) -> Vec<FoundOf> {
-        let of = |((class, kind), [count, redacted, in_files, separate]): (&(Class, String), &[u64; 4])| FoundOf {
-            class: *class,
-            kind: kind.clone(),
-            count: *count,
-            redacted: *redacted,
-            in_files: *in_files,
-            separate: *separate,
+        let of = |(known, counts): (&(Class, String), &[u64; 5])| {
+            let ((class, kind), [count, redacted, in_files, in_artifacts, separate]) = (known.clone(), *counts);
+            FoundOf { class, kind, count, redacted, in_files, in_artifacts, separate }
         };
         self.0.iter().map(of).collect()
     }
 
-    fn add(&mut self, class: Class, kind: &str, counts: [u64; 4]) {
+    fn add(&mut self, class: Class, kind: &str, counts: [u64; 5]) {
         let known = self.0.entry((class, kind.to_owned())).or_default();
         for (known, more) in known.iter_mut().zip(counts) {
             *known = known.saturating_add(more);
@@ -114,6 +113,26 @@ pub struct HoldingFile {
     pub found: FileFound,
 }
 
+/// An artifact that holds something, as it was found when its content was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldingArtifact {
+    /// The artifact.
+    pub artifact: ArtifactId,
+    /// What it is called.
+    pub name: String,
+    /// Which version of its name it is.
+    pub version: u64,
+    /// The path of the input that holds it; none where its own bytes do.
+    pub input: Option<String>,
+    /// Where the entry is that says what was found.
+    pub from: Position,
+    /// What of it is still there.
+    pub found: FileFound,
+}
+
+/// What was found, and where the entry is that says so, by the chunk that holds it.
+type Finds = HashMap<BlockId, (Position, FileFound)>;
+
 impl Client {
     /// What redaction found in what these sessions wrote, by kind, files included. Reads only the entries in which there is
     /// something.
@@ -130,12 +149,14 @@ impl Client {
                     }
                     for found in super::apply::marks_of(&entry).map(|marks| marks.found).unwrap_or_default() {
                         let redacted = if found.redacted { found.count } else { 0 };
-                        counts.add(found.class, &found.kind, [found.count, redacted, 0, 0]);
+                        counts.add(found.class, &found.kind, [found.count, redacted, 0, 0, 0]);
                     }
+                    let published = entry.header.kind == EntryKind::ARTIFACT_PUBLISHED;
                     for file in found_files_in(&entry) {
                         for one in &file.found {
                             let separate = if file.separate { one.count } else { 0 };
-                            counts.add(one.class, &one.kind, [0, 0, one.count, separate]);
+                            let (files, artifacts) = if published { (0, one.count) } else { (one.count, 0) };
+                            counts.add(one.class, &one.kind, [0, 0, files, artifacts, separate]);
                         }
                     }
                 }
@@ -162,7 +183,38 @@ impl Client {
     /// `not_found` (`no_tree`) when there is no checkpoint; `corrupt` when its tree cannot be read.
     pub async fn holding_files(&self, at: Position) -> Result<Vec<HoldingFile>> {
         let root = self.root_at(at).await?;
-        let known = self.known_finds(at).await?;
+        let known = self.known_finds(Some(at)).await?;
+        self.holding_in(root, &known)
+    }
+
+    /// The artifacts whose bytes or inputs hold something which was found when they were stored, by a checkpoint, a merge or an
+    /// artifact of any session that this principal may see. What was collected, and what was stored while files were not looked at,
+    /// is not among them.
+    ///
+    /// # Errors
+    /// As [`Client::artifacts`]; `corrupt` when a tree cannot be read.
+    pub async fn holding_artifacts(&self, filter: &ArtifactFilter) -> Result<Vec<HoldingArtifact>> {
+        let known = self.known_finds(None).await?;
+        let mut holding = Vec::new();
+        for artifact in self.artifacts(filter).await?.into_iter().filter(|artifact| !artifact.collected) {
+            let record = artifact.record;
+            for file in self.holding_in(record.root, &known)? {
+                let input = record.lineage.inputs.iter().find_map(|input| input.shown(&file.path));
+                holding.push(HoldingArtifact {
+                    artifact: record.artifact,
+                    name: record.name.clone(),
+                    version: record.version,
+                    input,
+                    from: file.from,
+                    found: file.found,
+                });
+            }
+        }
+        Ok(holding)
+    }
+
+    /// The files of a tree with chunks in which something was found.
+    fn holding_in(&self, root: BlockId, known: &Finds) -> Result<Vec<HoldingFile>> {
         if known.is_empty() {
             return Ok(Vec::new());
         }
@@ -181,9 +233,9 @@ impl Client {
         Ok(holding)
     }
 
-    /// What was found, by the chunk that holds it.
-    async fn known_finds(&self, at: Position) -> Result<HashMap<BlockId, (Position, FileFound)>> {
-        let mut heads = vec![(at, false)];
+    /// What was found up to a position and on all branches, by the chunk that holds it.
+    async fn known_finds(&self, at: Option<Position>) -> Result<Finds> {
+        let mut heads: Vec<(Position, bool)> = at.map(|at| (at, false)).into_iter().collect();
         for session in self.sessions().await?.into_iter().flatten() {
             for branch in self.branches(session.id).await? {
                 if let Ok(state) = self.core.journal(branch.id).await {

@@ -18,7 +18,7 @@ use samite_redact::{Policy, Redactor, Registered, check_registered};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use files::{FoundCounts, FoundOf, FoundStatus, HoldingFile};
+pub use files::{FoundCounts, FoundOf, FoundStatus, HoldingArtifact, HoldingFile};
 pub use samite_redact::{Class, Files, Mode, Pattern};
 
 pub(crate) use apply::{files_with_findings, found_files, is_marked, is_marked_entry};

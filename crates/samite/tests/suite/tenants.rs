@@ -190,7 +190,7 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
 }
 
 /// Methods that take nothing of another's, and why they show nothing of it.
-const OTHERS: [(&str, &str); 54] = [
+const OTHERS: [(&str, &str); 55] = [
     ("principal", "who asks"),
     ("sub_agent", "a client, which is tried by itself"),
     ("record_reads", "writes what this principal read"),
@@ -215,6 +215,7 @@ const OTHERS: [(&str, &str); 54] = [
     ("redactor_with", "of a policy that the caller gives and the tenant's secrets, which it does not show"),
     ("found_in", "as `read`"),
     ("holding_files", "as `read`, and a tree of the asking user's own"),
+    ("holding_artifacts", "as `artifacts`, and trees of the asking user's own"),
     ("holds", "asks for the right to operate"),
     ("set_hold", "asks for the right to operate"),
     ("lift_hold", "asks for the right to operate"),

@@ -5,6 +5,7 @@ use crate::reference::Reference;
 use crate::shape::{ListedArtifact, artifact_table};
 use crate::surface::{Access, Surface};
 use clap::Args;
+use samite::Client;
 use samite::artifact::ArtifactFilter;
 use samite_model::Result;
 use serde::Serialize;
@@ -52,6 +53,17 @@ impl Answer for Artifacts {
     }
 }
 
+/// Leaves those of a session, or those that are visible at one of its branches or positions.
+pub(super) async fn filter_at(client: &Client, at: &Reference, filter: &mut ArtifactFilter) -> Result<()> {
+    let found = at.find(client).await?;
+    if found.branch.is_some() || found.seq.is_some() {
+        filter.at = Some(at.find_position(client).await?.position);
+    } else {
+        filter.session = Some(found.session);
+    }
+    Ok(())
+}
+
 impl List {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
@@ -63,12 +75,7 @@ impl List {
             ..ArtifactFilter::default()
         };
         if let Some(at) = &self.at {
-            let found = at.find(&client).await?;
-            if found.branch.is_some() || found.seq.is_some() {
-                filter.at = Some(at.find_position(&client).await?.position);
-            } else {
-                filter.session = Some(found.session);
-            }
+            filter_at(&client, at, &mut filter).await?;
         }
         let artifacts = client.artifacts(&filter).await?.iter().map(ListedArtifact::new).collect();
         surface.printer.answer(&Artifacts { artifacts })?;

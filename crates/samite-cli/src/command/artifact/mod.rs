@@ -1,6 +1,7 @@
 //! `samite artifact`.
 
 mod deliver;
+mod found;
 mod get;
 mod keep;
 mod lineage;
@@ -26,6 +27,7 @@ pub(crate) enum Artifact {
     Get(get::Get),
     List(list::List),
     Show(show::Show),
+    Found(found::Found),
     Lineage(lineage::Lineage),
     Reproduce(reproduce::Reproduce),
     Keep(keep::Keep),
@@ -41,6 +43,7 @@ impl Artifact {
             Self::Get(command) => command.run(surface).await,
             Self::List(command) => command.run(surface).await,
             Self::Show(command) => command.run(surface).await,
+            Self::Found(command) => command.run(surface).await,
             Self::Lineage(command) => command.run(surface).await,
             Self::Reproduce(command) => command.run(surface).await,
             Self::Keep(command) => command.run(surface).await,

@@ -3,7 +3,7 @@
 use crate::input::spooled_input;
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::ArtifactShape;
+use crate::shape::{ArtifactShape, FileFoundShape};
 use crate::surface::{Access, Surface, here, refuse_master};
 use clap::Args;
 use samite::artifact::{ArtifactSource, PutArtifact};
@@ -67,6 +67,7 @@ struct Published {
     #[serde(flatten)]
     artifact: ArtifactShape,
     duplicate: bool,
+    found: Vec<FileFoundShape>,
 }
 
 impl Answer for Published {
@@ -75,6 +76,12 @@ impl Answer for Published {
         let words =
             format!(" {} version {}, {}{note}", self.artifact.name, self.artifact.version, self.artifact.size());
         page.spans(&[(Style::Strong, &self.artifact.short()), (Style::Plain, &words)]);
+        if !self.found.is_empty() {
+            page.styled(Style::Care, "redaction found in what was stored:");
+        }
+        for one in &self.found {
+            one.show(page);
+        }
     }
 }
 
@@ -110,7 +117,9 @@ impl Put {
         let progress = surface.printer.progress("storing");
         let put = surface.write_to(&client, found, async |writer| writer.put_artifact(&put).await).await?;
         drop(progress);
-        surface.printer.answer(&Published { artifact: ArtifactShape::new(&put.record), duplicate: put.duplicate })?;
+        let found = put.found.iter().map(FileFoundShape::new).collect();
+        let artifact = ArtifactShape::new(&put.record);
+        surface.printer.answer(&Published { artifact, duplicate: put.duplicate, found })?;
         Ok(ExitCode::SUCCESS)
     }
 }

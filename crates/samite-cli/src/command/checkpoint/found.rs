@@ -3,7 +3,7 @@
 use crate::printer::words::{count, short_id};
 use crate::printer::{Answer, Page, Style};
 use crate::reference::Reference;
-use crate::shape::{KindFoundShape, PositionShape};
+use crate::shape::{KindFoundShape, PositionShape, show_found};
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::redaction::HoldingFile;
@@ -61,14 +61,7 @@ impl Answer for Holding {
             return page.styled(Style::Dim, "nothing was found in its files");
         }
         for file in &self.files {
-            let words: Vec<String> = file.found.iter().map(KindFoundShape::words).collect();
-            let apart = if file.separate { "  (separate block)" } else { "" };
-            page.spans(&[
-                (Style::Plain, &file.path),
-                (Style::Dim, ": "),
-                (Style::Care, &words.join(", ")),
-                (Style::Dim, apart),
-            ]);
+            show_found(&file.path, &file.found, file.separate, page);
             let seen = format!("  found at seq {} of branch {}", file.from.seq, short_id(&file.from.branch));
             page.styled(Style::Dim, seen);
         }
