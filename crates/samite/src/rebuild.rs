@@ -153,6 +153,7 @@ impl Core {
         if entry.is_event() {
             let event = entry.event()?;
             let mut rows: Vec<NewRow> = Dropped::of(&event).iter().map(Dropped::row).collect();
+            rows.extend(crate::transcript::row_of(event.attributes.as_ref()));
             if let Some(dedupe) = event.dedupe {
                 let code = entry.header.kind.code().to_be_bytes();
                 let submitted = match event.marks.as_ref().and_then(|marks| marks.submitted) {

@@ -41,7 +41,7 @@ pub(crate) mod row {
     /// A merge: this position has a second parent; hash = its journal, value = journal, seq and root.
     pub(crate) const MERGED: u16 = 9;
     /// Every kind.
-    pub(crate) const ALL: [u16; 19] = [
+    pub(crate) const ALL: [u16; 20] = [
         DEDUPE,
         STEP,
         TREE,
@@ -61,7 +61,10 @@ pub(crate) mod row {
         REFUSED,
         CAPTURED,
         FOUND,
+        TRANSCRIPT,
     ];
+    /// A part of a harness's transcript; hash of its path, value = from where to where, and a check of what is before that.
+    pub(crate) const TRANSCRIPT: u16 = 51;
     /// Redaction found something in the entry, or in the files that it speaks of.
     pub(crate) const FOUND: u16 = 50;
     /// Something of an event was dropped before it was written; value = how many pieces and bytes.
@@ -195,7 +198,7 @@ impl StepRow {
     }
 }
 
-const REBUILD: &str = "run `samite verify --rebuild`";
+pub(crate) const REBUILD: &str = "run `samite verify --rebuild`";
 
 /// A step without an outcome, as a register holds it: keyed hashes and integers only.
 #[derive(Clone, Debug, PartialEq, Eq)]

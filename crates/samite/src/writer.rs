@@ -477,6 +477,7 @@ impl Writer {
             payload: framed.payload,
             views: Projection { rows: framed.row.into_iter().collect(), registers: Vec::new() },
         };
+        draft.views.rows.extend(crate::transcript::row_of(attributes));
         let mut guards = Vec::new();
         if let Some(seq) = event.expected_head {
             guards.push(Guard::Head { journal: self.branch, seq });

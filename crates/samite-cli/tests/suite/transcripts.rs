@@ -195,3 +195,83 @@ fn a_transcript_that_becomes_again_what_it_was_is_kept_as_it_is_now() {
     assert!(content.starts_with(&first), "{content}");
     assert_eq!(shown["kept"], json!(4), "{shown}");
 }
+
+/// The entries of a session that hold parts of its transcript: where, and their bytes.
+fn parts(place: &Place, session: &str) -> Vec<(u64, String)> {
+    let entries = place.json(&["read", session]).lines();
+    let part = |entry: &Value| entry.pointer("/attributes/transcript_part").is_some();
+    let found = entries.into_iter().filter(part);
+    // A part of one line is told as the value that it is.
+    let body = |entry: &Value| match &entry["payload"] {
+        Value::String(lines) => lines.clone(),
+        line => format!("{line}\n"),
+    };
+    found.map(|entry| (entry["seq"].as_u64().unwrap(), body(&entry))).collect()
+}
+
+fn stop(turn: &str) -> Vec<Value> {
+    vec![json!({"hook_event_name": "Stop", "last_assistant_message": "Fixed.", "turn_id": turn})]
+}
+
+#[test]
+fn what_was_erased_of_a_transcript_is_not_read_from_it_again() {
+    let place = Place::new();
+    let own = place.path().join("s.jsonl");
+    let lines: Vec<String> = records().iter().map(|record| format!("{record}\n")).collect();
+    let first = lines[..4].concat().replace("Fixed.", "Fixed with hunter-of-tides.");
+    fs::write(&own, &first).unwrap();
+    let session = tell(&place, &own, told()[..5].to_vec());
+    let kept = parts(&place, &session);
+    assert_eq!(kept.iter().map(|(_, body)| body.as_str()).collect::<Vec<_>>(), [first.as_str()]);
+    let seq = kept[0].0;
+    place.run(&["erase", "--entries", &format!("{session}@{seq}..{seq}"), "--reason", "asked for", "--yes"]).ok();
+    assert_eq!(parts(&place, &session), []);
+    // The harness has it still, and goes on.
+    let second = format!("{first}{}", lines[4]);
+    fs::write(&own, &second).unwrap();
+    tell(&place, &own, stop("2"));
+    let bodies = || parts(&place, &session).into_iter().map(|(_, body)| body).collect::<Vec<_>>();
+    assert_eq!(bodies(), [lines[4].as_str()]);
+    // It takes back its last line and says another: what is before that is looked at again.
+    let third = format!("{first}{}", lines[4].replace("push it", "push it gently"));
+    fs::write(&own, &third).unwrap();
+    tell(&place, &own, stop("3"));
+    assert_eq!(bodies(), [lines[4].clone(), lines[4].replace("push it", "push it gently")]);
+    let swept = place.run_with_input(&["--json", "erase", "sweep", "--canaries", "-"], b"hunter-of-tides\n");
+    assert!(swept.out.contains("\"as_expected\":true"), "{swept:?}");
+    place.run(&["verify", "--rebuild"]).ok();
+    place.run(&["verify"]).ok();
+    fs::write(&own, format!("{third}{}", lines[5])).unwrap();
+    tell(&place, &own, stop("4"));
+    assert_eq!(bodies().len(), 3);
+}
+
+#[test]
+fn a_line_that_is_half_written_when_a_turn_ends_is_kept_whole() {
+    let place = Place::new();
+    place.run(&["capture", "set", "decisions"]).ok();
+    let own = place.path().join("s.jsonl");
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let mut thought = records()[3].clone();
+    thought["message"]["content"] = json!([
+        {"type": "thinking", "thinking": "I weigh whether to tell of the lighthouse"},
+        {"type": "text", "text": format!("use {token} now")},
+    ]);
+    let lines: Vec<String> = records()[..3].iter().chain([&thought]).map(|record| format!("{record}\n")).collect();
+    let whole = lines.concat();
+    let mut session = String::new();
+    for (turn, cut) in ["weigh", "292c"].into_iter().map(|word| whole.find(word).unwrap()).enumerate() {
+        fs::write(&own, &whole[..cut]).unwrap();
+        let events = if turn == 0 { told()[..5].to_vec() } else { stop("2") };
+        session = tell(&place, &own, events);
+    }
+    fs::write(&own, &whole).unwrap();
+    tell(&place, &own, stop("3"));
+    let bodies: Vec<String> = parts(&place, &session).into_iter().map(|(_, body)| body).collect();
+    assert_eq!(bodies.len(), 2, "{bodies:?}");
+    assert_eq!(bodies[0], lines[..3].concat());
+    for left in ["lighthouse", "ghp_", "16C7e42F", "178B4a"] {
+        assert!(!bodies.concat().contains(left), "{left}: {bodies:?}");
+    }
+    assert!(bodies[1].contains("use "), "{bodies:?}");
+}

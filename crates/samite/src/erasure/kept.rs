@@ -10,8 +10,8 @@ use samite_model::erasure::Run;
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Pseudonym, Result};
 use std::collections::{BTreeMap, HashSet};
 
-/// The kinds of rows that stay with tombstones: dedupe ids, and keys of steps.
-pub(super) const KINDS: [u16; 2] = [row::DEDUPE, row::STEP];
+/// The kinds of rows that stay with tombstones: dedupe ids, keys of steps, and how far transcripts were kept.
+pub(super) const KINDS: [u16; 3] = [row::DEDUPE, row::STEP, row::TRANSCRIPT];
 
 /// The error of who would do again a step that was erased.
 pub(crate) fn step_erased(key: &str, at: Position) -> Error {

@@ -24,6 +24,7 @@ mod resume;
 mod tests;
 
 use crate::hook::Harness;
+pub(crate) use parts::row_of;
 pub(crate) use place::uuid;
 pub use resume::Resumption;
 use serde_json::Value;
