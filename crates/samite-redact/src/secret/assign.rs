@@ -19,10 +19,11 @@ pub(crate) fn name_around(text: &[u8], found: &Range<usize>) -> Range<usize> {
     if start < found.start {
         start = past_escape(text, start);
     }
-    let end = found.end + NAME.run(text, found.end, LONGEST);
+    // The word may have been found with the sign after it.
+    let end = found.start + NAME.run(text, found.start, LONGEST);
     // What ends a sentence is no part of a name.
     let trimmed = slice(text, start, end).iter().rev().take_while(|byte| matches!(byte, b'.' | b'-')).count();
-    start..end - trimmed.min(end - found.end)
+    start..end - trimmed
 }
 
 /// The value beside a name that speaks of secrets.
@@ -40,12 +41,26 @@ pub(crate) fn value_beside(text: &[u8], name: &Range<usize>) -> Option<Beside> {
         return Some(Beside { range, is_secret });
     }
     let strength = classify(identifier)?;
+    // `--- PASS: TestLogin2` is what tests say.
+    let told = identifier.eq_ignore_ascii_case(b"pass") && byte(text, name.end) == b':';
+    if told && !is_setting(text, name) {
+        return None;
+    }
     let (range, written) = value_after(text, name)?;
     if range.is_empty() || placeholder::end_at(text, range.start).is_some() {
         return None;
     }
     let is_secret = is_secret(slice(text, range.start, range.end), strength, written);
     Some(Beside { range, is_secret })
+}
+
+/// Whether a name in small letters stands at the beginning of its line, as settings do, and its value is no path or name.
+fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
+    let start = BLANK.run_back(text, name.start, 40);
+    let first = matches!(crate::alphabet::before(text, start), 0 | b'\n') && byte(text, name.start) == b'p';
+    let line = slice(text, name.end + 1, name.end + 200);
+    let value = line.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    first && !value.iter().any(|byte| matches!(byte, b' ' | b'/' | b':' | b'('))
 }
 
 /// A value in a field of its own, such as the string beside a key of a JSON object.
@@ -310,6 +325,13 @@ mod tests {
             ("password=1987-03-22kxQ!", "password", "1987-03-22kxQ!"),
             ("password_changed=1987-03-22", "password", ""),
             ("password=1987-03-22T10:00:00Z", "password", ""),
+            ("user=ada pass=kR9wPq!2LmX", "pass=", "kR9wPq!2LmX"),
+            ("{\"pass\": \"kR9wPq!2LmX\"}", "pass\"", "kR9wPq!2LmX"),
+            ("psk=\"kR9wPq!2LmXv\"", "psk=", "kR9wPq!2LmXv"),
+            ("pat=r\"[a-z0-9]+!\"", "pat=", ""),
+            ("--- PASS: TestLogin2/case1 (0.00s)", "PASS:", ""),
+            ("pass: TestLogin2/case1", "pass:", ""),
+            ("server:\n  pass: kR9wPq!2LmX\n", "pass:", "kR9wPq!2LmX"),
             ("password = getpass.getpass()", "password", ""),
             ("x={radio:!0,password:!0,image:!0}", "password", ""),
             ("fn open(secret: &OkmBlock) {", "secret", ""),

@@ -67,6 +67,10 @@ fn key_characters(text: &[u8]) -> usize {
     let mut words = 0;
     while at < text.len() && at - kept <= 160 {
         let next = byte(text, at);
+        // Another block begins, or this one ends.
+        if next == b'-' && follows(text, at, b"-----") {
+            break;
+        }
         // `\n` between lines, also in a text that is encoded once more.
         if GAP.has(next) || is_escaped(text, at) && matches!(next, b'n' | b'r' | b't') {
             at += 1;

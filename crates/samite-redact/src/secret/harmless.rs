@@ -370,6 +370,10 @@ pub(crate) fn is_code(value: &[u8]) -> bool {
     if value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<' | b'>')) && !Shape::of(value).is_random() {
         return true;
     }
+    // What is less than something, in a page.
+    if value.starts_with(b"&lt;") || value.starts_with(b"&#x3C;") {
+        return true;
+    }
     if value.windows(2).any(|pair| matches!(pair, b"::" | b"->" | b"?." | b"&&" | b"||")) {
         return true;
     }
@@ -455,9 +459,15 @@ mod tests {
         for value in ["$ecret!Pa55", "pa$$w0rd"] {
             assert!(!is_reference(value.as_bytes()), "{value}");
         }
-        for value in
-            ["getpass.getpass()", "config.database.password", "user_password", "args.token", "Foo::bar", "self.secret"]
-        {
+        for value in [
+            "&#x3C;Buffer|TypedArray",
+            "getpass.getpass()",
+            "config.database.password",
+            "user_password",
+            "args.token",
+            "Foo::bar",
+            "self.secret",
+        ] {
             assert!(is_code(value.as_bytes()), "{value}");
         }
         for value in ["hunter2", "aB3.dE5fG7hJ9kL1mN", "Xk29dkPq"] {

@@ -6,6 +6,7 @@ mod account;
 mod assign;
 mod block;
 mod checksum;
+mod command;
 mod format;
 mod formats;
 mod harmless;

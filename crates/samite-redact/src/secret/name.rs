@@ -412,6 +412,7 @@ const PASSWORDS: &[&str] = &[
     "passord",
     "adgangskode",
     "salasana",
+    "psk",
 ];
 
 /// What a `key` is for that opens something.
@@ -505,6 +506,8 @@ pub(crate) fn classify(identifier: &[u8]) -> Option<Strength> {
             ];
             (!no.contains(&last)).then_some(Strength::Password)
         }
+        // What a pattern is called as well.
+        Strength::Strong if word == "pat" && before.is_empty() => Some(Strength::Medium),
         Strength::Strong => (!matches!(last, "public" | "pub" | "publishable" | "no" | "is" | "has" | "csrf" | "xsrf"))
             .then_some(Strength::Strong),
         Strength::Medium | Strength::Weak => {

@@ -28,9 +28,15 @@ const LANGUAGES: &[(&[&str], &[&str])] = &[
     (&["密码", "密碼", "パスワード", "비밀번호"], &["="]),
 ];
 
-/// What a password is called in any of them.
+/// What else opens something; only what looks drawn by lot is one.
+const KEYS: &[&str] = &["api key", "api token", "access token", "access key", "secret key", "token", "secret"];
+
+/// What the words are called that a wallet is made again from.
+pub(crate) const PHRASES: &[&str] = &["mnemonic", "seed phrase", "recovery phrase", "secret phrase", "seed words"];
+
+/// What a password, or another thing that opens something, is called in any of them.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
-    LANGUAGES.iter().flat_map(|(words, _)| words.iter().copied())
+    LANGUAGES.iter().flat_map(|(words, _)| words.iter().copied()).chain(KEYS.iter().copied())
 }
 
 /// The same where words have no blanks between them.
@@ -59,8 +65,13 @@ pub(crate) fn is_word(name: &[u8]) -> bool {
 /// The password that a sentence tells, whose word for it stands at a place.
 pub(crate) fn secret(text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
     let called = slice(text, word.start, word.end);
-    let (_, joints) =
-        LANGUAGES.iter().find(|(words, _)| words.iter().any(|word| called.eq_ignore_ascii_case(word.as_bytes())))?;
+    let is_called = |words: &[&str]| words.iter().any(|word| called.eq_ignore_ascii_case(word.as_bytes()));
+    let (joints, strength) = if is_called(KEYS) {
+        (&["is", "was"][..], Strength::Medium)
+    } else {
+        let (_, joints) = LANGUAGES.iter().find(|(words, _)| is_called(words))?;
+        (*joints, Strength::Password)
+    };
     let last = before(text, word.start);
     // `root-Passwort` is a word, `--password` an option.
     let jointed = last == b'-' && ALNUM.has(before(text, word.start - 1));
@@ -83,7 +94,30 @@ pub(crate) fn secret(text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
     let value = slice(text, range.start, range.end);
     let kept = KEPT.iter().any(|kept| follows_any_case(value, 0, kept.as_bytes()));
     let is_new = placeholder::end_at(text, range.start).is_none();
-    (is_new && !kept && value.len() >= 6 && is_secret(value, Strength::Password, written)).then_some(range)
+    (is_new && !kept && value.len() >= 6 && is_secret(value, strength, written)).then_some(range)
+}
+
+/// The words that a wallet is made again from, beside what they are called at a place.
+pub(crate) fn phrase(text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
+    let joint = Alphabet::of(b" \t\"'`*:=").run(text, word.end, 6);
+    let at = word.end + joint;
+    let at = if follows(text, at, b"is") { at + 2 + Alphabet::of(b" \t:\"'`").run(text, at + 2, 4) } else { at };
+    let mut end = at;
+    let mut count = 0;
+    loop {
+        let letters = Alphabet::of(b"a-z").run(text, end, 9);
+        if !(3..=8).contains(&letters) {
+            return None;
+        }
+        end += letters;
+        count += 1;
+        if byte(text, end) != b' ' || count == 24 {
+            break;
+        }
+        end += 1;
+    }
+    let ends = matches!(byte(text, end), 0 | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'.' | b'\\' | b'<');
+    (joint > 0 && ends && matches!(count, 12 | 15 | 18 | 21 | 24)).then_some(at..end)
 }
 
 /// Where a joint ends that needs no blanks.
@@ -210,6 +244,45 @@ mod tests {
         assert_eq!(find("the password for root is “Tr!cky horse”"), None);
         assert_eq!(find("the password for root is “Tr!cky-horse”"), Some("Tr!cky-horse"));
         assert!(is_word("contraseña".as_bytes()) && is_word("密码".as_bytes()) && !is_word("niña".as_bytes()));
+    }
+
+    #[test]
+    fn keys_and_phrases_in_sentences_are_found() {
+        for text in [
+            "The API key for the staging server is X.",
+            "my token for it was X, I think",
+            "The access token of that user is `X`",
+        ] {
+            let text = text.replace('X', "kR9wPq2LmXv7TzBn4YcD8sHf");
+            assert_eq!(find(&text), Some("kR9wPq2LmXv7TzBn4YcD8sHf"), "{text}");
+        }
+        for text in [
+            "The token for this is invalid",
+            "the secret of it is kept in vault-prod-2",
+            "The API key is read from OPENAI_API_KEY",
+            "the token is a string of 24characters",
+        ] {
+            assert_eq!(find(text), None, "{text}");
+        }
+        let words = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+        let find = |text: &str, mark: &str| {
+            let at = text.to_ascii_lowercase().find(mark).unwrap();
+            phrase(text.as_bytes(), &(at..at + mark.len())).map(|range| text[range].to_owned())
+        };
+        for (text, mark) in [
+            (format!("My seed phrase is: {words}."), "seed phrase"),
+            (format!("mnemonic: {words}\n"), "mnemonic"),
+            (format!("MNEMONIC=\"{words}\""), "mnemonic"),
+        ] {
+            assert_eq!(find(&text, mark).as_deref(), Some(words), "{text}");
+        }
+        for (text, mark) in [
+            (format!("mnemonic: {words} more\n"), "mnemonic"),
+            ("a mnemonic is a pattern of letters that helps to remember something".to_owned(), "mnemonic"),
+            (format!("mnemonics {words}"), "mnemonic"),
+        ] {
+            assert_eq!(find(&text, mark), None, "{text}");
+        }
     }
 
     #[test]

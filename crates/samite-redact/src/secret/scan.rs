@@ -4,7 +4,7 @@ use super::assign::{name_around, value_beside};
 use super::checksum::has_crc;
 use super::formats::FORMATS;
 use super::prefilter::{LEAST, Prefilter};
-use super::{account, block, header, pair, prose, structure, url};
+use super::{account, block, command, header, pair, prose, structure, url};
 use crate::alphabet::{ALPHA, before, byte, slice};
 use crate::finding::{Hit, Rank};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -44,6 +44,9 @@ const NAMES: &[&str] = &[
     "dbpass",
     "pass=",
     "pass:",
+    "psk=",
+    "psk:",
+    "psk\"",
     "pass\"",
     "_pw",
     "pw=",
@@ -112,6 +115,10 @@ const MARKS: &[(&str, Look)] = &[
     (":6432:", Look::Beside(account::pgpass)),
     (":26257:", Look::Beside(account::pgpass)),
     (":*:", Look::Beside(account::pgpass)),
+    ("identified by", Look::Beside(command::identified)),
+    ("_password by", Look::Beside(command::identified)),
+    ("sudo -s", Look::Beside(command::piped)),
+    ("chpasswd", Look::Beside(command::changed)),
 ];
 
 struct Engine {
@@ -146,6 +153,12 @@ fn engine() -> &'static Engine {
         }
         for name in NAMES {
             add(name.as_bytes().to_vec(), Look::Name, 0);
+        }
+        for client in command::clients() {
+            add(client.as_bytes().to_vec(), Look::Beside(command::option), 0);
+        }
+        for word in prose::PHRASES {
+            add(word.as_bytes().to_vec(), Look::Beside(prose::phrase), 0);
         }
         for word in prose::words() {
             add(word.as_bytes().to_vec(), Look::Beside(prose::secret), 0);
@@ -190,6 +203,7 @@ pub(crate) fn names_secret(name: &[u8]) -> bool {
             "cookie",
             "sig",
             "pat",
+            "psk",
             "mnemonic",
         ];
         AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(words).ok()
@@ -210,7 +224,7 @@ pub(crate) enum Depth {
 /// Adds the secrets of a text.
 pub(crate) fn scan(text: &[u8], depth: Depth, hits: &mut Vec<Hit>) {
     let engine = engine();
-    let mut scanner = Scanner { text, depth, named: 0, valued: 0, within: 0, token_end: 0, hits };
+    let mut scanner = Scanner { text, depth, named: 0, valued: 0, within: 0, token_end: 0, key_end: 0, hits };
     engine.prefilter.each(text, |pattern, start, end| {
         for (look, skipped) in engine.looks.get(pattern).map(Vec::as_slice).unwrap_or_default() {
             scanner.look(*look, &(start + skipped..end));
@@ -229,6 +243,8 @@ struct Scanner<'a> {
     within: usize,
     /// Where the last token that has a form ends.
     token_end: usize,
+    /// Where the last private key without marks around it ends.
+    key_end: usize,
     hits: &'a mut Vec<Hit>,
 }
 
@@ -243,8 +259,13 @@ impl Scanner<'_> {
                 }
             }
             Look::PrivateKey => self.add(block::private_key(text, place.start), "private-key", Rank::Block),
+            // What stands in a key is a part of it, and a key is looked at once.
+            Look::Structure(_) if place.start < self.key_end => {}
             Look::Structure(find) => {
                 if let Some((range, kind)) = find(text, place.start) {
+                    if kind == "private-key" {
+                        self.key_end = range.end;
+                    }
                     self.hits.push(Hit::secret(range, kind, Rank::Form));
                 }
             }
