@@ -18,13 +18,21 @@ pub(super) struct Descent<'a> {
     head: &'a TreeHead,
     /// The entries that must be there.
     wanted: Range<u64>,
+    /// Whether nothing else is read.
+    only: bool,
     found: Verification,
     expected: Expected,
 }
 
 impl<'a> Descent<'a> {
-    pub(super) fn new(folder: &Path, head: &'a TreeHead, wanted: Range<u64>, found: Verification) -> Self {
-        Self { tiles: FolderTiles::new(folder), head, wanted, found, expected: Expected::new() }
+    pub(super) fn new(
+        folder: &Path,
+        head: &'a TreeHead,
+        wanted: Range<u64>,
+        only: bool,
+        found: Verification,
+    ) -> Self {
+        Self { tiles: FolderTiles::new(folder), head, wanted, only, found, expected: Expected::new() }
     }
 
     /// What was found, and which files the log has.
@@ -39,6 +47,10 @@ impl<'a> Descent<'a> {
             let mut known = Known::new();
             for (index, said) in (0..).zip(above) {
                 let path = TilePath { kind: TileKind::Hashes(level), index, width: FULL };
+                if self.only && !self.is_wanted(path) {
+                    known.extend((level > 0).then_some([None; FULL as usize]).into_iter().flatten());
+                    continue;
+                }
                 let hashes = self.full(path, said)?;
                 self.go_on(path, hashes, &mut known, entry)?;
             }
@@ -233,6 +245,9 @@ impl<'a> Descent<'a> {
         hashes: &Known,
         entry: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
+        if self.only && !self.is_wanted(path) {
+            return Ok(());
+        }
         let Some(bytes) = self.read(path)? else { return Ok(()) };
         for ((index, bytes), hash) in (path.first()..).zip(bundle_entries(&bytes)?).zip(hashes) {
             match hash {

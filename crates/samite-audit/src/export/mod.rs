@@ -9,7 +9,7 @@ mod verify;
 
 pub use folder::{FolderTiles, HEAD_FILE, read_head};
 pub use segment::{Archived, Pruned, archive, older_than, prune};
-pub use verify::{Finding, MOST_FINDINGS, Verification, continues, verify, verify_segment};
+pub use verify::{Finding, MOST_FINDINGS, Verification, continues, verify, verify_part, verify_segment};
 
 use crate::merkle::Hash;
 use crate::note::{Note, VerifierKey};
@@ -28,6 +28,9 @@ pub struct Exported {
     pub before: u64,
     /// How many it has.
     pub after: u64,
+    /// The index of the first entry that was written, if any was: later than `before` in a new folder of a log whose beginning was
+    /// pruned.
+    pub from: u64,
     /// How many files were written, without the tree head.
     pub files: u64,
     /// Bytes in them.
@@ -83,7 +86,7 @@ where
         let what = format!("{} has {before} entries, and the log begins at {minimum} now", folder.display());
         return Err(Error::conflict("export_behind", what).hint("export into a new directory"));
     }
-    let mut exported = Exported { before, after: head.size, ..Exported::default() };
+    let mut exported = Exported { before, after: head.size, from: before.max(minimum), ..Exported::default() };
     let wanted = |from: u64| usize::try_from(head.size.saturating_sub(from)).unwrap_or(usize::MAX);
     let mut stream = if before == 0 {
         TileStream::after(bundles, entries(minimum).take(wanted(minimum)))

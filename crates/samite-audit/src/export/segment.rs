@@ -1,10 +1,11 @@
 //! Moving the beginning of a log that is long past to a colder place: it verifies there, and the rest of the log does without it.
 
 use super::folder::{FolderTiles, HEAD_FILE, read_head};
-use super::verify::verify_segment;
+use super::verify::verify_part;
 use crate::leaf::Leaf;
+use crate::merkle::Frontier;
 use crate::note::VerifierKey;
-use crate::tile::{FULL, TileKind, TilePath, bundle_entries, files};
+use crate::tile::{FULL, TileKind, TilePath, TileReader, bundle_entries, files};
 use crate::tree_head::{OpenedTreeHead, TreeHead};
 use samite_host::files as host;
 use samite_host::kill_point;
@@ -35,7 +36,7 @@ pub struct Pruned {
 }
 
 /// Copies some entries of a log in a folder into another folder, with all that is needed to verify them there with
-/// [`verify_segment`], and verifies them. Several segments of one log may go into one archive, from the first on. When this
+/// [`verify_segment`](super::verify_segment), and verifies them. Several segments of one log may go into one archive, from the first on. When this
 /// returns, they are durable there.
 ///
 /// # Errors
@@ -62,7 +63,10 @@ pub fn archive(folder: &Path, archive: &Path, log: &VerifierKey, entries: Range<
             .hint("name another directory: what is pruned from the one must stay in the other"));
     }
     if let Some(there) = super::there(archive, log)? {
-        super::continues(folder, &opened.head, &there.head)?;
+        match super::continues(folder, &opened.head, &there.head) {
+            Err(error) if error.code() == "no_tile" => agree(folder, size, archive, &there.head)?,
+            other => other?,
+        }
     }
     host::create_private_dir(archive)?;
     let (from, to) = (FolderTiles::new(folder), FolderTiles::new(archive));
@@ -92,7 +96,7 @@ pub fn archive(folder: &Path, archive: &Path, log: &VerifierKey, entries: Range<
     kill_point("audit.archive.synced");
     host::write_atomic(&archive.join(HEAD_FILE), opened.note.to_string().as_bytes(), host::PRIVATE_FILE)?;
     let mut seen = 0;
-    let verified = verify_segment(archive, log, &[], entries.clone(), &mut |index, _| {
+    let verified = verify_part(archive, log, entries.clone(), &mut |index, _| {
         seen += u64::from(entries.contains(&index));
         Ok(())
     })?;
@@ -105,9 +109,25 @@ pub fn archive(folder: &Path, archive: &Path, log: &VerifierKey, entries: Range<
     Ok(archived)
 }
 
-/// Removes the files of a log in a folder that are about entries before a minimum index only, as C2SP's tlog-tiles says: the entries
-/// from there on can still be proved, and the log still grows. What was removed is gone, so [`archive`] it first. A kill leaves some
-/// of them, and the next call takes these.
+/// Refuses an archive of another history whose size the log shows no more, because it was pruned since: they must agree in the last
+/// full bundle before that, and what the archive has of the one that was not full must be what its own tree head says.
+fn agree(folder: &Path, size: u64, archive: &Path, there: &TreeHead) -> Result<()> {
+    let whole = there.size - there.size % u64::from(FULL);
+    let (mut log, mut cold) = (FolderTiles::new(folder), FolderTiles::new(archive));
+    let mut cold = TileReader::new(there.size, &mut cold);
+    let same = Frontier::read(&mut TileReader::new(size, &mut log), whole)? == Frontier::read(&mut cold, whole)?;
+    if same && Frontier::read(&mut cold, there.size)?.root() == there.root {
+        return Ok(());
+    }
+    let what = format!("the first {whole} entries of {} are not those that {} has", folder.display(), archive.display());
+    Err(Error::corrupt("not_consistent", what)
+        .hint("keep both tree heads: together they show that history was changed"))
+}
+
+/// Removes the bundles and tiles of entries before a minimum index from a folder, and nodes that are not full; full nodes are few,
+/// and stay. So any entry from there on, and any size from there on or of whole bundles, can still be proved, and the log still grows.
+/// (C2SP's tlog-tiles lets more go.) What was removed is gone, so [`archive`] it first. A kill leaves some of them, and the next call
+/// takes these.
 ///
 /// # Errors
 /// `invalid` (`bad_leaf_range`) when the log is shorter; as [`TreeHead::open`]; what reading and removing answers.
@@ -128,7 +148,7 @@ pub fn prune(folder: &Path, log: &VerifierKey, minimum: u64) -> Result<Pruned> {
         let Ok(path) = name.parse::<TilePath>() else { continue };
         // Of one that is not full, the full one tells: it may still grow.
         let full = TilePath { width: FULL, ..path };
-        if full.leaves().end > minimum {
+        if full.leaves().end > minimum || (path.is_full() && path.level() > 0) {
             continue;
         }
         pruned.bytes += host::size(&file)?;

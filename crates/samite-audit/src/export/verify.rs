@@ -85,6 +85,31 @@ pub fn verify_segment(
     entries: Range<u64>,
     entry: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
 ) -> Result<Verification> {
+    run(folder, log, witnesses, entries, false, entry)
+}
+
+/// Verifies some entries in a folder, with the nodes that lead to them, and reads nothing else there: what an [archive](super::archive)
+/// took once is not read again with each part of a log that goes there.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_part(
+    folder: &Path,
+    log: &VerifierKey,
+    entries: Range<u64>,
+    entry: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<Verification> {
+    run(folder, log, &[], entries, true, entry)
+}
+
+fn run(
+    folder: &Path,
+    log: &VerifierKey,
+    witnesses: &[VerifierKey],
+    entries: Range<u64>,
+    only: bool,
+    entry: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<Verification> {
     let mut found = Verification::default();
     let Some(signed) = read_head(folder)? else {
         found.find(&HEAD_FILE, None, "is missing");
@@ -101,10 +126,12 @@ pub fn verify_segment(
     };
     let head = opened.head.clone();
     found.opened = Some(opened);
-    let mut descent = Descent::new(folder, &head, entries, found);
+    let mut descent = Descent::new(folder, &head, entries, only, found);
     descent.run(entry)?;
     let (mut found, expected) = descent.end();
-    leftovers(folder, &expected, &mut found)?;
+    if !only {
+        leftovers(folder, &expected, &mut found)?;
+    }
     Ok(found)
 }
 

@@ -1,8 +1,8 @@
 //! The beginning of a log in a colder place, and the log without it.
 
 use crate::log::{entry, export_to, key, signed};
-use samite_audit::export::{Verification, archive, older_than, prune, verify, verify_segment};
-use samite_audit::merkle::{leaf_hash, prove_consistency, prove_inclusion, verify_inclusion};
+use samite_audit::export::{Verification, archive, older_than, prune, verify, verify_part, verify_segment};
+use samite_audit::merkle::{leaf_hash, prove_consistency, prove_inclusion, verify_consistency, verify_inclusion};
 use samite_audit::testing::TestSigner;
 use samite_audit::tile::{Edge, TileReader};
 use samite_audit::{Frontier, TreeHead, export};
@@ -50,7 +50,8 @@ fn a_segment_verifies_where_it_was_archived_and_the_log_without_it() {
     let (found, seen) = look(&cold, 0..66_500);
     assert!(found.is_right() && seen.len() == 66_560, "{:?}", found.findings);
     let pruned = prune(&folder, &key().verifier(), 66_500).unwrap();
-    assert!(!folder.join("tile/1/000").exists() && pruned.files > 500, "{pruned:?}");
+    assert!(folder.join("tile/1/000").exists() && !folder.join("tile/0/000").exists(), "nodes stay");
+    assert!(pruned.files > 500, "{pruned:?}");
     let (found, seen) = look(&folder, 66_500..u64::MAX);
     assert!(found.is_right(), "{:?}", found.findings);
     assert_eq!(seen[0], 66_304);
@@ -71,9 +72,14 @@ fn what_is_left_still_proves() {
         verify_inclusion(leaf_hash(&entry(index)), index, 70_000, &proof, root).unwrap();
     }
     let reader = &mut TileReader::new(70_000, &mut tiles);
-    for old in [66_500, 66_560, 69_999] {
-        assert!(prove_consistency(reader, old, 70_000).is_ok(), "{old}");
+    // Every size from the minimum on, and before it every size of whole bundles, also below a full tile of nodes.
+    for old in [256, 65_280, 65_536, 65_792, 66_500, 66_560, 69_999] {
+        let proof = prove_consistency(reader, old, 70_000).unwrap();
+        let mut before = Frontier::new();
+        (0..old).for_each(|index| before.push(leaf_hash(&entry(index))));
+        verify_consistency((old, before.root()), (70_000, root), &proof).unwrap();
     }
+    assert_eq!(prove_consistency(reader, 300, 70_000).unwrap_err().code(), "no_tile");
     assert_eq!(prove_inclusion(reader, 5, 70_000).unwrap_err().code(), "no_tile");
     assert_eq!(Edge::read(&mut tiles, 70_000).unwrap().1.root(), root);
 }
@@ -120,12 +126,67 @@ fn what_is_put_in_the_place_of_a_pruned_beginning_is_not_taken_for_the_logs() {
     let head = TreeHead::of("example.com/stranger", &frontier).unwrap().sign(&stranger).unwrap();
     let entries = |from: u64| (from + 1..).map(|index| Ok(entry(index)));
     export::export(&forged, &head, &stranger.verifier(), entries, &mut |_| {}).unwrap();
-    for (name, is_found) in [("tile/entries/000", false), ("tile/0/000", false), ("tile/1/000", true)] {
+    for (name, is_found) in [("tile/entries/000", false), ("tile/0/000", true), ("tile/1/000", true)] {
         fs::copy(forged.join(name), folder.join(name)).unwrap();
         let (found, seen) = look(&folder, 66_500..u64::MAX);
         assert_eq!(found.is_right(), !is_found, "{name}: {:?}", found.findings);
         assert_eq!((seen[0], seen.len() as u64), (66_304, found.entries), "{name}");
     }
+}
+
+#[test]
+fn a_log_goes_from_one_archive_to_another_and_back_beyond_a_full_tile_of_nodes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [folder, first, second] = ["log", "first", "second"].map(|name| scratch.path().join(name));
+    let verifier = key().verifier();
+    // The head that the first archive gets ends within a bundle that is pruned later.
+    for (size, cold, entries) in
+        [(66_100, &first, 0..66_048), (67_500, &second, 66_048..67_328), (70_000, &first, 67_328..69_888)]
+    {
+        export_to(&folder, size).unwrap();
+        let archived = archive(&folder, cold, &verifier, entries.clone()).unwrap();
+        assert_eq!(archived.entries, entries.end - entries.start);
+        prune(&folder, &verifier, entries.end).unwrap();
+        assert!(look(&folder, entries.end..u64::MAX).0.is_right());
+    }
+    assert!(look(&second, 66_048..67_328).0.is_right());
+    assert!(look(&first, 0..66_048).0.is_right() && look(&first, 67_328..69_888).0.is_right());
+    // Another history in an archive, of the same key and size, is not gone on with.
+    let other = scratch.path().join("other");
+    let entries = |from: u64| (from + 1..).map(|index| Ok(entry(index)));
+    let mut frontier = Frontier::new();
+    (0..66_100).for_each(|index| frontier.push(leaf_hash(&entry(index + 1))));
+    let head = TreeHead::of(verifier.name(), &frontier).unwrap().sign(&key()).unwrap();
+    export::export(&other, &head, &verifier, entries, &mut |_| {}).unwrap();
+    assert_eq!(archive(&folder, &other, &verifier, 69_888..69_900).unwrap_err().code(), "not_consistent");
+}
+
+#[test]
+fn a_part_is_verified_without_reading_what_else_is_there() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (folder, cold) = (scratch.path().join("log"), scratch.path().join("cold"));
+    export_to(&folder, 67_000).unwrap();
+    archive(&folder, &cold, &key().verifier(), 0..66_560).unwrap();
+    let look = |entries: Range<u64>| {
+        let mut seen = Vec::new();
+        let found = verify_part(&cold, &key().verifier(), entries, &mut |index, bytes| {
+            assert_eq!(bytes, entry(index));
+            seen.push(index);
+            Ok(())
+        });
+        (found.unwrap(), seen)
+    };
+    for entries in [0..256, 65_280..66_048, 66_304..66_560] {
+        let (found, seen) = look(entries.clone());
+        assert!(found.is_right(), "{:?}", found.findings);
+        assert_eq!(seen, entries.clone().collect::<Vec<_>>());
+        // The head, the nodes of the edge and those above, and two files for each bundle.
+        assert!(found.files <= 6 + 2 * (entries.end - entries.start) / 256, "{entries:?}: {}", found.files);
+    }
+    fs::write(cold.join("tile/entries/003"), "x").unwrap();
+    assert!(look(0..256).0.is_right());
+    assert_eq!(look(512..1024).0.findings[0].file, "tile/entries/003");
+    assert!(!look(66_304..66_816).0.is_right(), "more is not there");
 }
 
 #[test]
