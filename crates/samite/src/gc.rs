@@ -243,7 +243,8 @@ impl Client {
         }
         let Gone { trees: collected, artifacts: gone } = core.collected().await?;
         self.artifact_roots(&states, &gone, &mut roots).await?;
-        for state in states.iter().filter(|state| state.kind == JournalKind::TenantControl) {
+        // Of every journal, whatever it is for: what an entry says stays as long as the entry.
+        for state in &states {
             self.payloads(state, 0, &mut roots.keep).await?;
         }
         let holds = core.holds().await?;
@@ -270,7 +271,6 @@ impl Client {
                     roots.keep.push(tree_root(state, merged.root));
                 }
             }
-            self.payloads(state, 0, &mut roots.keep).await?;
         }
         // What a step without an outcome would be put back to, or compared with, stays whatever becomes of its branch.
         let mut needed: HashSet<BlockId> = HashSet::new();
@@ -366,7 +366,6 @@ impl Client {
                     roots.keep.push(artifact.root);
                 }
             }
-            self.payloads(state, 0, &mut roots.keep).await?;
         }
         Ok(())
     }

@@ -26,13 +26,20 @@ impl Audit {
     /// # Errors
     /// `unavailable` when the store cannot be written.
     pub async fn anchor(&self, observer: &Observer) -> Result<usize> {
+        self.anchor_after(0, observer).await
+    }
+
+    /// The same, where anchors up to a seq of the log's own journal do not count, because their leaves are about to go.
+    pub(super) async fn anchor_after(&self, seq: u64, observer: &Observer) -> Result<usize> {
         let ledger = &self.client.core.0.ledger;
         let (own, log) = (self.journal(), self.log_to_be().await?);
         let whole = self.scribe()?.core;
         let known: HashMap<JournalId, Vec<u8>> = match whole.0.ledger.journal(own).await? {
             Some(_) => {
                 let (_, registers) = whole.0.ledger.registers(own).await?;
-                let anchored = registers.into_iter().filter(|register| register.kind == register::ANCHORED);
+                let anchored = registers
+                    .into_iter()
+                    .filter(|register| register.kind == register::ANCHORED && register.seq > seq);
                 anchored.map(|register| (JournalId(register.hash), register.value)).collect()
             }
             None => HashMap::new(),

@@ -1,43 +1,31 @@
 //! The beginning of the log that is past its retention: moved to a colder place, where it verifies, and then out of the ledger.
 //!
 //! What stays in the store is enough to go on: the leaves from the minimum index on, and of what is before the root over each 256
-//! leaves, in the entry that says where they went. That entry and the going of the leaves are one commit.
+//! leaves, in the entries that say where they went. Such an entry and the going of its leaves are one commit, of a bounded size. All
+//! that is due is copied and verified first, so that the archive is read once.
 
 use super::Audit;
+use super::archived::ArchivedPart;
+use super::place::folder_in;
 use super::read::PAGE;
 use crate::payload::AuditArchived;
 use crate::policy::AuditRetention;
-use crate::views::register;
 use data_encoding::BASE64;
-use samite_audit::export::{Archived, archive, prune};
+use samite_audit::export::{archive, prune};
 use samite_audit::merkle::leaf_hash;
 use samite_audit::tile::FULL;
-use samite_audit::{Frontier, Hash, Leaf};
+use samite_audit::{Frontier, Leaf, TreeHead};
 use samite_host::{files, kill_point};
 use samite_ledger::{Append, Commit, Guard, JournalKind, LogState, NewJournal};
 use samite_model::policy::retention::{Retained, is_due};
-use samite_model::{EntryKind, Error, FamilyId, Observer, Position, Result};
+use samite_model::{EntryKind, Error, FamilyId, Observer, Result};
 use std::path::{Path, PathBuf};
 
 /// How often the archiving looks again because the log's own journal changed meanwhile.
 const ROUNDS: usize = 16;
 
-/// Leaves of a log that are not in the store any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArchivedPart {
-    /// The log.
-    pub log: u64,
-    /// The first of them.
-    pub from: u64,
-    /// The first one after them.
-    pub to: u64,
-    /// The folder that they were moved to, as it was called then.
-    pub archive: String,
-    /// When, in nanoseconds since 1970.
-    pub since: i64,
-    /// The root over each 256 of them.
-    pub bundles: Vec<Hash>,
-}
+/// How many bundles of 256 leaves one commit takes away.
+pub const BUNDLES_A_COMMIT: u32 = 256;
 
 /// Leaves of a log that are all older than a time, from the first one in the store on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,68 +39,6 @@ pub struct DueLeaves {
 }
 
 impl Audit {
-    /// What of a log is not in the store any more, oldest first.
-    pub(super) async fn parts(&self, log: u64) -> Result<Vec<ArchivedPart>> {
-        let mut parts = self.all_parts().await?;
-        parts.retain(|part| part.log == log);
-        Ok(parts)
-    }
-
-    async fn all_parts(&self) -> Result<Vec<ArchivedPart>> {
-        let (own, core) = (self.journal(), &self.client.core);
-        if core.0.ledger.journal(own).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        let (_, registers) = core.0.ledger.registers(own).await?;
-        let mut parts = Vec::new();
-        for found in registers.into_iter().filter(|found| found.kind == register::ARCHIVED) {
-            let entry = core.whole(core.entry_at(Position { journal: own, seq: found.seq }).await?)?;
-            let AuditArchived { log, from, to, archive, bundles } = entry.json()?;
-            let decoded = BASE64.decode(bundles.as_bytes()).unwrap_or_default();
-            let (hashes, rest) = decoded.as_chunks::<32>();
-            let bundles: Vec<Hash> = hashes.iter().map(|bytes| Hash(*bytes)).collect();
-            if !rest.is_empty() || to.checked_sub(from) != Some(u64::from(FULL).saturating_mul(bundles.len() as u64)) {
-                let what =
-                    format!("entry {} of the audit log's own journal does not have the roots that it says", found.seq);
-                return Err(Error::corrupt("bad_payload", what).hint("run `samite verify`"));
-            }
-            parts.push(ArchivedPart { log, from, to, archive, since: entry.header.time, bundles });
-        }
-        parts.sort_by_key(|part| (part.log, part.from));
-        Ok(parts)
-    }
-
-    /// What of the tenant's logs is not in the store any more, and where it went, oldest first.
-    ///
-    /// # Errors
-    /// `corrupt` when an entry that says so cannot be read.
-    pub async fn archived(&self) -> Result<Vec<ArchivedPart>> {
-        self.state(None).await?;
-        self.all_parts().await
-    }
-
-    /// The index of the first leaf of a log that is in the store.
-    pub(super) async fn minimum(&self, log: u64) -> Result<u64> {
-        let (own, ledger) = (self.journal(), &self.client.core.0.ledger);
-        if ledger.journal(own).await?.is_none() {
-            return Ok(0);
-        }
-        let (_, registers) = ledger.registers(own).await?;
-        let of_log = registers
-            .iter()
-            .filter(|found| found.kind == register::ARCHIVED && found.hash.starts_with(&log.to_be_bytes()));
-        let ends = of_log.filter_map(|found| found.value.as_slice().try_into().ok().map(u64::from_be_bytes));
-        Ok(ends.max().unwrap_or_default())
-    }
-
-    /// The roots over each 256 leaves of a log that are not in the store any more.
-    pub(super) async fn bundles(&self, log: u64) -> Result<Vec<Hash>> {
-        if self.minimum(log).await? == 0 {
-            return Ok(Vec::new());
-        }
-        Ok(self.parts(log).await?.into_iter().flat_map(|part| part.bundles).collect())
-    }
-
     /// The leaves that are all older than so many days: whole bundles of 256, and never the last leaf. One for each log that has
     /// some, but for those of which another history was published.
     ///
@@ -156,7 +82,12 @@ impl Audit {
         let from = self.minimum(state.log).await?;
         let (mut at, last) = (from, state.size.saturating_sub(1));
         'leaves: while at < last {
-            for bytes in self.page(state.log, at, last).await? {
+            let (first, page) = self.page_on(state.log, at, last).await?;
+            if first > at {
+                // Others move them at this moment, and it is theirs to do.
+                return Ok(None);
+            }
+            for bytes in page {
                 if !is_due(Leaf::parse(&bytes)?.at, days, now) {
                     break 'leaves;
                 }
@@ -168,45 +99,125 @@ impl Audit {
     }
 
     /// Moves the leaves that are older than so many days to a folder, `log-N` in it for log N, where they verify with the log's
-    /// key, and takes them out of the store; an entry says so. Without them the log still verifies, proves and grows. When this
-    /// returns, all of it is durable. A kill anywhere leaves each leaf in the store, or verified in the archive and recorded.
+    /// key, and takes them out of the store; an entry for each part says so. The folder must be the one that the retention of the
+    /// audit log named. Without them the log still verifies, proves and grows. When this returns, all of it is durable. A kill
+    /// anywhere leaves each leaf in the store, or verified in the archive and recorded.
     ///
     /// # Errors
-    /// `invalid` (`below_floor`) for less than 183 days; as [`Audit::export`]; what the archive's folder answers.
+    /// `invalid` (`below_floor`) for less than 183 days, (`inside_store`) for a folder in the store; `not_found` (`archive_missing`)
+    /// for a folder that is not there or is another one than was named; as [`Audit::export`]; what the archive's folder answers.
     pub async fn archive(&self, days: u32, folder: &Path, observer: &Observer) -> Result<Vec<ArchivedPart>> {
+        self.archive_by(days, folder, BUNDLES_A_COMMIT, observer).await
+    }
+
+    /// The same, with at most so many bundles of 256 leaves a commit: what others write waits for one of them.
+    ///
+    /// # Errors
+    /// As [`Audit::archive`].
+    pub async fn archive_by(
+        &self,
+        days: u32,
+        folder: &Path,
+        bundles: u32,
+        observer: &Observer,
+    ) -> Result<Vec<ArchivedPart>> {
         Retained::Audit.check(days)?;
+        let due = self.due(days, self.client.core.now()).await?;
+        if !due.is_empty() {
+            self.check_archive(folder, &due).await?;
+        }
         let mut moved = Vec::new();
-        for due in self.due(days, self.client.core.now()).await? {
-            moved.push(self.archive_of(due, &folder.join(format!("log-{}", due.log)), observer).await?);
+        for due in due {
+            moved.extend(self.move_leaves(due, &folder_in(folder, due.log), bundles, observer).await?);
         }
         self.prune_tiles().await?;
         Ok(moved)
     }
 
-    async fn archive_of(&self, due: DueLeaves, cold: &Path, observer: &Observer) -> Result<ArchivedPart> {
+    async fn move_leaves(
+        &self,
+        due: DueLeaves,
+        cold: &Path,
+        bundles: u32,
+        observer: &Observer,
+    ) -> Result<Vec<ArchivedPart>> {
+        // What only these leaves say of a journal is said again before they go, so that it is proven and compared as before.
+        let until = self.last_of_own(due).await?;
+        self.anchor_after(until, observer).await?;
+        kill_point("audit.prune.anchored");
         // Its head leaves the store: no older copy may contradict it.
         let handed = self.hand_out(Some(due.log)).await?;
+        if handed.minimum() != due.from {
+            return Err(contended());
+        }
         let (tiles, key) = (self.tiles(due.log)?, self.key_of(due.log)?);
+        let each = u64::from(bundles.clamp(1, BUNDLES_A_COMMIT)) * u64::from(FULL);
+        let mut parts = Vec::new();
+        let mut from = due.from;
+        while from < due.to {
+            let to = from.saturating_add(each).min(due.to);
+            parts.push(DueLeaves { from, to, ..due });
+            from = to;
+        }
         // One lock for both: what is copied are the tiles that were looked at.
-        let expected = self.with_tiles(&handed, &mut |reader| {
-            let expected = Frontier::read(reader, due.to)?;
-            let Archived { .. } = archive(&tiles, cold, &key, due.from..due.to)?;
-            Ok(expected)
+        let (expected, copied) = self.with_tiles(&handed, &mut |reader| {
+            let expected = parts.iter().map(|part| Frontier::read(reader, part.to)).collect::<Result<Vec<_>>>()?;
+            match archive(&tiles, cold, &key, due.from..due.to) {
+                // One that is missing among the store's is made again.
+                Err(error) if error.code() == "no_tile" => Err(error),
+                copied => Ok((expected, copied)),
+            }
         })?;
-        let before = handed.bundles;
+        copied?;
         kill_point("audit.prune.archived");
-        let mut bundles = Vec::new();
+        let mut frontier = Frontier::of_bundles(&handed.cold.roots());
+        let mut moved = Vec::new();
+        for (part, expected) in parts.into_iter().zip(expected) {
+            moved.push(self.move_part(part, cold, &mut frontier, &expected).await?);
+            kill_point("audit.prune.recorded");
+            observer.tell("archiving leaves", part.to - due.from, Some(due.to - due.from));
+        }
+        Ok(moved)
+    }
+
+    /// The last seq of the log's own journal that these leaves have; 0 when they have none.
+    async fn last_of_own(&self, due: DueLeaves) -> Result<u64> {
+        let (own, mut at, mut last) = (self.journal(), due.from, 0);
+        while at < due.to {
+            let page = self.page(due.log, at, due.to).await.map_err(moved_by_others)?;
+            for bytes in &page {
+                let leaf = Leaf::parse(bytes)?;
+                last = last.max(if leaf.journal == own { leaf.seq } else { 0 });
+            }
+            at += page.len() as u64;
+        }
+        Ok(last)
+    }
+
+    /// Moves some leaves that the archive has, once they are seen to lead to the frontier that is expected.
+    async fn move_part(
+        &self,
+        due: DueLeaves,
+        cold: &Path,
+        frontier: &mut Frontier,
+        expected: &Frontier,
+    ) -> Result<ArchivedPart> {
+        let (mut bundles, mut previous) = (Vec::new(), None);
         let mut at = due.from;
         while at < due.to {
             let mut bundle = Frontier::new();
-            for bytes in self.page(due.log, at, at.saturating_add(u64::from(FULL))).await? {
+            let end = at.saturating_add(u64::from(FULL));
+            for bytes in self.page(due.log, at, end).await.map_err(moved_by_others)? {
+                if at == 0 && bundle.size() == 0 {
+                    previous = Leaf::parse(&bytes)?.previous;
+                }
                 bundle.push(leaf_hash(&bytes));
             }
-            at = at.saturating_add(u64::from(FULL));
+            at = end;
             bundles.push(bundle.root());
-            observer.tell("archiving leaves", at - due.from, Some(due.to - due.from));
+            frontier.push_bundle(bundle.root());
         }
-        if Frontier::of_bundles(&[before, bundles.clone()].concat()) != expected {
+        if frontier != expected {
             let what = format!("the leaves of log {} are not those that were archived", due.log);
             return Err(Error::corrupt("other_root", what).hint("run `samite audit verify`; nothing was taken away"));
         }
@@ -216,11 +227,11 @@ impl Audit {
             to: due.to,
             archive: cold.display().to_string(),
             bundles: BASE64.encode(&bundles.iter().flat_map(|hash| hash.0).collect::<Vec<u8>>()),
+            previous: previous.as_ref().map(TreeHead::text),
         };
         self.record_archived(&part).await?;
-        kill_point("audit.prune.recorded");
         let (since, AuditArchived { log, from, to, archive, .. }) = (self.client.core.now(), part);
-        Ok(ArchivedPart { log, from, to, archive, since, bundles })
+        Ok(ArchivedPart { log, from, to, archive, since, bundles, previous })
     }
 
     /// Records that leaves were moved, and takes them away: one commit.
@@ -231,8 +242,7 @@ impl Audit {
             let mut commit = Commit { prune: Some((part.log, part.to)), ..Commit::default() };
             if core.0.ledger.journal(own).await?.is_some() {
                 if self.minimum(part.log).await? != part.from {
-                    return Err(Error::conflict("audit_contended", "another process archives this log")
-                        .hint("look at `samite retain preview` again"));
+                    return Err(contended());
                 }
                 let (version, _) = core.0.ledger.registers(own).await?;
                 commit.guards.push(Guard::Registers { journal: own, version });
@@ -266,21 +276,20 @@ impl Audit {
         }
         Ok(())
     }
+}
 
-    /// That a leaf is not in the store any more.
-    pub(super) async fn leaf_archived(&self, log: u64, index: u64, minimum: u64) -> Result<Error> {
-        let parts = self.parts(log).await?;
-        let place = parts.iter().find(|part| (part.from..part.to).contains(&index));
-        let place = place.map_or_else(|| "an archive".to_owned(), |part| part.archive.clone());
-        let what = format!("log {log} begins at leaf {minimum} in the store; leaf {index} was moved to {place}");
-        Ok(Error::not_found("leaf_archived", what)
-            .hint(format!("`samite audit verify --folder {place} --key KEY --to {minimum}` verifies it there")))
-    }
+fn contended() -> Error {
+    Error::conflict("audit_contended", "another process archives this log")
+        .hint("look at `samite retain preview` again")
+}
+
+fn moved_by_others(error: Error) -> Error {
+    if error.code() == "leaf_archived" { contended() } else { error }
 }
 
 /// The folder of a log in an archive, or the archive where it is that folder itself.
 pub(super) fn folder_of(archive: &Path, log: u64) -> Result<PathBuf> {
-    let inside = archive.join(format!("log-{log}"));
+    let inside = folder_in(archive, log);
     Ok(if files::exists(&inside)? { inside } else { archive.to_owned() })
 }
 

@@ -1,10 +1,11 @@
 //! Heads that leave the store: each is noted where the master key lives before anybody gets it, and only ever a larger one.
 
 use super::Audit;
+use super::archived::Cold;
 use samite_audit::log::{Published, PublishedHeads};
 use samite_audit::merkle::leaf_hash;
 use samite_audit::tile::FULL;
-use samite_audit::{Hash, Note, TreeHead};
+use samite_audit::{Note, TreeHead};
 use samite_host::files::{self, FileLock};
 use samite_ledger::LogState;
 use samite_model::{Error, Result};
@@ -21,19 +22,24 @@ pub(super) struct Handed {
     pub(super) head: TreeHead,
     /// The same, signed.
     pub(super) note: Note,
-    /// The roots over each 256 leaves that are not in the store any more.
-    pub(super) bundles: Vec<Hash>,
+    /// What is not in the store any more.
+    pub(super) cold: Cold,
 }
 
 impl Handed {
     /// The index of the first leaf that is in the store.
     pub(super) fn minimum(&self) -> u64 {
-        u64::from(FULL).saturating_mul(self.bundles.len() as u64)
+        self.cold.minimum()
     }
 
-    /// Whether the root at a size can be computed: of the leaves before the minimum, only at the end of a bundle.
-    pub(super) fn shows(&self, size: u64) -> bool {
+    /// Whether the store alone has the root at a size: of the leaves before the minimum, only at the end of a bundle.
+    pub(super) fn has(&self, size: u64) -> bool {
         size >= self.minimum() || size.is_multiple_of(u64::from(FULL))
+    }
+
+    /// Whether the root at a size can be computed, by an archive where the store alone does not have it.
+    pub(super) fn shows(&self, size: u64) -> bool {
+        self.has(size) || self.cold.bundle(size).is_some()
     }
 }
 
@@ -52,9 +58,8 @@ impl Audit {
             let before = master.load_note(&name, PublishedHeads::NOTE)?;
             let mut published = decoded(before.as_deref())?;
             self.check_published(&published, &state, newest).await?;
-            let bundles = self.bundles(state.log).await?;
-            let handed =
-                |state| Handed { state, head: head.clone(), note: stored.note.clone(), bundles: bundles.clone() };
+            let cold = self.cold(state.log).await?;
+            let handed = |state| Handed { state, head: head.clone(), note: stored.note.clone(), cold: cold.clone() };
             let Some(last) = head.size.checked_sub(1) else { return Ok(handed(state)) };
             let last_leaf = leaf_hash(&self.leaf(&state, last).await?);
             if !published.advance(Published { log: state.log, head: head.clone(), last_leaf }) {
@@ -132,7 +137,14 @@ impl Audit {
         if last < self.minimum(state.log).await? {
             return Ok(true);
         }
-        Ok(last < state.size && leaf_hash(&self.leaf(state, last).await?) == published.last_leaf)
+        if last >= state.size {
+            return Ok(false);
+        }
+        match self.leaf(state, last).await {
+            // Just now.
+            Err(error) if error.code() == "leaf_archived" => Ok(true),
+            leaf => Ok(leaf_hash(&leaf?) == published.last_leaf),
+        }
     }
 
     /// Where the files are that are derived from the logs.

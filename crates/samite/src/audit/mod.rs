@@ -2,23 +2,27 @@
 
 mod anchor;
 mod archive;
+mod archived;
 mod heads;
 mod names;
+mod place;
 mod publish;
 mod read;
 mod receipt;
 mod receipts;
+mod seen;
 mod tiles;
 mod verify;
 
-pub use archive::{ArchivedPart, DueLeaves};
+pub use archive::{BUNDLES_A_COMMIT, DueLeaves};
+pub use archived::ArchivedPart;
 pub use names::Named;
 pub use publish::{Continued, Cosigned};
 pub use read::{AuditQuery, AuditedAct, LogInfo};
 pub use receipt::{Covered, Receipt, Shown};
 pub use receipts::{Covering, Proven};
 pub use samite_audit as tlog;
-pub use verify::{AuditFinding, AuditReport};
+pub use seen::{AuditFinding, AuditReport};
 
 use crate::client::Client;
 use samite_audit::log::LogHead;
@@ -72,3 +76,6 @@ impl Audit {
         VerifierKey::new(&samite_audit::log::origin(&keys.name(), log), KeyKind::Ed25519, keys.audit_key()?.public())
     }
 }
+
+#[cfg(test)]
+mod tests;

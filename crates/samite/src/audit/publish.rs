@@ -5,7 +5,6 @@ use super::heads::Handed;
 use crate::payload::HeadPublished;
 use crate::subject_export::outside;
 use crate::views::Projection;
-use futures_lite::future::block_on;
 use samite_audit::consistency::ConsistencyProof;
 use samite_audit::export::{Exported, export_after};
 use samite_audit::merkle::{prove_consistency, root};
@@ -19,6 +18,8 @@ use std::time::Duration;
 
 /// How long a witness may take.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often others may move leaves while they are exported.
+const TRIES: usize = 50;
 
 /// That a log continues another size of it.
 #[derive(Clone, Debug)]
@@ -51,8 +52,8 @@ impl Audit {
     /// noted as published.
     ///
     /// # Errors
-    /// `invalid` (`bad_leaf_range`) when there are not so many leaves; `not_found` (`leaf_archived`) for a size that is not shown
-    /// any more, because the leaves about it were moved to an archive; `conflict` (`published_ahead`).
+    /// `invalid` (`bad_leaf_range`) when there are not so many leaves; `not_found` (`leaf_archived`) for a size that cannot be
+    /// shown, because the leaves about it were moved to an archive that is not there; `conflict` (`published_ahead`).
     pub async fn consistency(&self, log: Option<u64>, old: u64, new: Option<u64>) -> Result<Continued> {
         let handed = self.hand_out(log).await?;
         let (log, size) = (handed.state.log, handed.head.size);
@@ -62,7 +63,7 @@ impl Audit {
             return Err(Error::invalid("bad_leaf_range", what).hint("give an older and a newer size up to that"));
         }
         for size in [old, new] {
-            self.check_shown(&handed, size).await?;
+            Self::check_shown(&handed, size)?;
         }
         let (hashes, old_root, new_root) = self.with_tiles(&handed, &mut |tiles| {
             let hashes = if old == 0 || old == new { Vec::new() } else { prove_consistency(tiles, old, new)? };
@@ -106,23 +107,36 @@ impl Audit {
         if log.is_none() && !cosigned {
             self.anchor(observer).await?;
         }
-        let handed = self.hand_out(log).await?;
-        let (head, signed) = if cosigned {
-            let newest = self.cosigned(&handed)?.pop().filter(|(head, _)| head.size >= handed.minimum());
-            newest.ok_or_else(|| {
-                Error::not_found("not_cosigned", format!("no witness cosigned a head of log {}", handed.state.log))
-                    .hint("`samite audit witness URL --key KEY` has one cosign it")
-            })?
-        } else {
-            self.current(&handed).await?
-        };
-        let leaves = |from| self.leaves_from(&handed.state, from);
-        let mut tell = |done| observer.tell("exporting leaves", done, Some(head.size));
-        let key = self.key_of(handed.state.log)?;
-        let exported = export_after(folder, &signed, &key, &handed.bundles, leaves, &mut tell)?;
-        let name = folder.display().to_string();
-        self.record_published(&handed.state, &head, "export", name).await?;
-        Ok((head, exported))
+        let mut tries = 0..TRIES;
+        loop {
+            let handed = self.hand_out(log).await?;
+            let (head, signed) = if cosigned { self.last_cosigned(&handed)? } else { self.current(&handed).await? };
+            let leaves = |from| self.leaves_from(&handed.state, from);
+            let mut tell = |done| observer.tell("exporting leaves", done, Some(head.size));
+            let key = self.key_of(handed.state.log)?;
+            let exported = match export_after(folder, &signed, &key, &handed.cold.roots(), leaves, &mut tell) {
+                // Others moved leaves meanwhile: what is left is exported.
+                Err(error) if error.code() == "leaf_archived" && tries.next().is_some() => continue,
+                exported => exported?,
+            };
+            let name = folder.display().to_string();
+            self.record_published(&handed.state, &head, "export", name).await?;
+            return Ok((head, exported));
+        }
+    }
+
+    /// The last head that a witness cosigned, where its leaves are in the store.
+    fn last_cosigned(&self, handed: &Handed) -> Result<(TreeHead, Note)> {
+        let (log, minimum) = (handed.state.log, handed.minimum());
+        let newest = self.cosigned(handed)?.pop().filter(|(head, _)| head.size > minimum || minimum == 0);
+        newest.ok_or_else(|| {
+            let what = if minimum == 0 {
+                format!("no witness cosigned a head of log {log}")
+            } else {
+                format!("no witness cosigned a head of log {log} since leaf {minimum}, with which it begins in the store")
+            };
+            Error::not_found("not_cosigned", what).hint("`samite audit witness URL --key KEY` has one cosign it")
+        })
     }
 
     /// Has witnesses cosign one head, the newest (the last that was cosigned, where nothing was done since): whoever trusts one of
@@ -164,18 +178,19 @@ impl Audit {
             if old == 0 || old >= head.size {
                 return Ok(Vec::new());
             }
-            block_on(self.check_shown(handed, old))?;
+            Self::check_shown(handed, old)?;
             self.with_tiles(handed, &mut |tiles| prove_consistency(tiles, old, head.size))
         };
         submit(&submission, signed, &mut prove)
     }
 
-    /// Refuses a size of the log of which nothing can be shown any more, because the leaves about it were moved to an archive.
-    async fn check_shown(&self, handed: &Handed, size: u64) -> Result<()> {
+    /// Refuses a size of the log of which nothing can be shown, because the leaves about it were moved to an archive that is not
+    /// there.
+    fn check_shown(handed: &Handed, size: u64) -> Result<()> {
         if handed.shows(size) {
             return Ok(());
         }
-        Err(self.leaf_archived(handed.state.log, size, handed.minimum()).await?)
+        Err(handed.cold.gone(size))
     }
 
     async fn record_published(&self, state: &LogState, head: &TreeHead, to: &str, name: String) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::log::Entry;
 use samite_audit::merkle::leaf_hash;
 use samite_audit::{Hash, Leaf, VerifierKey};
 use samite_ledger::{JournalFilter, JournalKind, Read};
-use samite_model::{EntryKind, ErrorKind, JournalId, Position, Result, SessionId, user_name};
+use samite_model::{EntryKind, Error, ErrorKind, JournalId, Position, Result, SessionId, user_name};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -33,6 +33,8 @@ pub struct LogInfo {
     pub size: u64,
     /// The root of its tree.
     pub root: Hash,
+    /// The index of the first leaf that is in the store: those before it were moved to an archive.
+    pub minimum: u64,
     /// What to verify it with.
     pub key: VerifierKey,
 }
@@ -94,8 +96,8 @@ impl Audit {
         for log in 1..=newest {
             let Some(state) = ledger.audit_log(Some(log)).await? else { continue };
             let (head, _) = self.head(&state)?;
-            let key = self.key_of(log)?;
-            logs.push(LogInfo { log, origin: head.origin, size: head.size, root: head.root, key });
+            let (key, minimum) = (self.key_of(log)?, self.minimum(log).await?);
+            logs.push(LogInfo { log, origin: head.origin, size: head.size, root: head.root, minimum, key });
         }
         Ok(logs)
     }
@@ -113,7 +115,8 @@ impl Audit {
         let mut about: Vec<String> = query.session.iter().map(ToString::to_string).collect();
         let mut from = query.from.max(self.minimum(state.log).await?);
         while from < to {
-            let page = self.page(state.log, from, to).await?;
+            let (first, page) = self.page_on(state.log, from, to).await?;
+            from = first;
             for (index, bytes) in (from..).zip(&page) {
                 let act = known(state.log, index, bytes, &names, &journals)?;
                 let fits = (query.acts.is_empty() || query.acts.iter().any(|act_| act_ == act.leaf.act.as_str()))
@@ -201,26 +204,45 @@ impl Audit {
         Ok((act, entry.filter(|entry| entry.link == link)))
     }
 
-    /// The bytes of a leaf that must be there.
+    /// The bytes of a leaf that must be there: in the store, or where it was moved to.
     pub(super) async fn leaf(&self, state: &samite_ledger::LogState, index: u64) -> Result<Vec<u8>> {
-        use samite_model::Error;
-        if index >= state.size {
-            let what = format!("log {} has {} leaves, and none with the index {index}", state.log, state.size);
+        let (log, size) = (state.log, state.size);
+        if index >= size {
+            let what = format!("log {log} has {size} leaves, and none with the index {index}");
             return Err(Error::not_found("no_leaf", what).hint("`samite audit log` shows them with their indices"));
         }
-        let minimum = self.minimum(state.log).await?;
-        if index < minimum {
-            return Err(self.leaf_archived(state.log, index, minimum).await?);
+        if let Some(found) = self.client.core.0.ledger.leaves(log, index, 1).await?.pop() {
+            return Ok(found);
         }
-        let found = self.client.core.0.ledger.leaves(state.log, index, 1).await?;
-        found.into_iter().next().ok_or_else(|| missing(state.log, index))
+        // What was moved is looked up after that: others may have moved it just now.
+        let cold = self.cold(log).await?;
+        if index < cold.minimum() { cold.leaf(index) } else { Err(missing(log, index)) }
     }
 
-    /// A page of leaves that must be there: at least one.
+    /// A page of leaves that must be in the store: at least one. Those that were moved, perhaps just now, are `leaf_archived`.
     pub(super) async fn page(&self, log: u64, from: u64, to: u64) -> Result<Vec<Vec<u8>>> {
         let most = usize::try_from(to.saturating_sub(from)).unwrap_or(PAGE).min(PAGE);
         let page = self.client.core.0.ledger.leaves(log, from, most).await?;
-        if page.len() < most { Err(missing(log, from + page.len() as u64)) } else { Ok(page) }
+        if page.len() >= most {
+            return Ok(page);
+        }
+        if page.is_empty() && from < self.minimum(log).await? {
+            return Err(self.cold(log).await?.gone(from));
+        }
+        Err(missing(log, from + page.len() as u64))
+    }
+
+    /// A page of leaves from an index on, or from the first one in the store where others moved it meanwhile; and the index of the
+    /// first one of it. It is empty when none before `to` is left.
+    pub(super) async fn page_on(&self, log: u64, from: u64, to: u64) -> Result<(u64, Vec<Vec<u8>>)> {
+        let mut from = from;
+        while from < to {
+            match self.page(log, from, to).await {
+                Err(error) if error.code() == "leaf_archived" => from = self.minimum(log).await?.max(from + 1),
+                page => return Ok((from, page?)),
+            }
+        }
+        Ok((from, Vec::new()))
     }
 
     async fn journals(&self) -> Result<Journals> {
@@ -234,8 +256,8 @@ impl Audit {
     }
 }
 
-fn missing(log: u64, index: u64) -> samite_model::Error {
-    samite_model::Error::corrupt("missing_leaf", format!("leaf {index} of log {log} is not there"))
+fn missing(log: u64, index: u64) -> Error {
+    Error::corrupt("missing_leaf", format!("leaf {index} of log {log} is not there"))
         .hint("run `samite audit verify`, and restore a backup")
 }
 

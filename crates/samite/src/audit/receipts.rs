@@ -1,6 +1,7 @@
 //! Receipts: files that prove offline that an act, or any entry, is in the log.
 
 use super::Audit;
+use super::archived::Cold;
 use super::heads::Handed;
 use super::receipt::{Covered, Receipt};
 use samite_audit::proof::{LONGEST_EXTRA, PROOF_EXTENSION};
@@ -14,6 +15,7 @@ use std::path::Path;
 
 /// More headers than this do not go with a receipt: each takes about this many bytes there.
 const A_HEADER: u64 = 240;
+const MOST_HEADERS: u64 = LONGEST_EXTRA as u64 / A_HEADER;
 
 /// A proof that a leaf is in the log.
 #[derive(Clone, Debug)]
@@ -129,8 +131,20 @@ impl Audit {
         for log in (oldest..=newest).rev() {
             found.extend(self.find(log, &wanted).await?.into_values());
         }
-        // Stable: the newest log stays first among equals.
-        found.sort_by_key(|covering| covering.seq != at.seq || !covering.own);
+        // A nearer one may be among those that were moved.
+        if found.iter().all(|found| found.seq - at.seq >= MOST_HEADERS) {
+            for log in (oldest..=newest).rev() {
+                let mut moved = HashMap::new();
+                for (index, bytes) in self.cold(log).await?.leaves() {
+                    covers(&Leaf::parse(&bytes)?, log, index, &wanted, &mut moved);
+                }
+                found.extend(moved.into_values());
+            }
+        }
+        // Stable: the newest log stays first among equals, and what is in the store.
+        found.sort_by_key(|covering| {
+            (covering.seq != at.seq || !covering.own, covering.seq - at.seq >= MOST_HEADERS)
+        });
         Ok(found.into_iter().map(|found| Covering { log: found.log, index: found.index, seq: found.seq }).collect())
     }
 
@@ -140,20 +154,11 @@ impl Audit {
         let Some(state) = self.client.core.0.ledger.audit_log(Some(log)).await? else { return Ok(found) };
         let mut from = self.minimum(log).await?;
         while from < state.size {
-            let page = self.page(log, from, state.size).await?;
-            for (index, bytes) in (from..).zip(&page) {
-                let leaf = Leaf::parse(bytes)?;
-                let own = (leaf.journal, leaf.seq, true);
-                let anchors = leaf.anchors.iter().map(|anchor| (anchor.journal, anchor.seq, false));
-                for (journal, seq, own) in std::iter::once(own).chain(anchors) {
-                    let covers = wanted.get(&journal).is_some_and(|wanted| seq >= *wanted);
-                    let better = |seen: &Found| (seq, !own) < (seen.seq, !seen.own);
-                    if covers && found.get(&journal).is_none_or(better) {
-                        found.insert(journal, Found { log, index, seq, own });
-                    }
-                }
+            let (first, page) = self.page_on(log, from, state.size).await?;
+            for (index, bytes) in (first..).zip(&page) {
+                covers(&Leaf::parse(bytes)?, log, index, wanted, &mut found);
             }
-            from += page.len() as u64;
+            from = first + page.len() as u64;
         }
         Ok(found)
     }
@@ -180,7 +185,7 @@ impl Audit {
                 "receipt_too_long",
                 format!("seq {} of journal {} lies too far before seq {to}, which the log has", at.seq, at.journal),
             )
-            .hint("without --reveal the receipt proves the leaf; checkpoints and `samite audit anchor` put more places into the log"));
+            .hint(too_far(&handed.cold)));
         }
         if reveal {
             let (salt, payload) = self.client.core.revealed(at.journal, at.seq).await?;
@@ -207,7 +212,7 @@ impl Audit {
 
     /// The headers from an entry to a later one of its journal, and the entry's; none when they are too many.
     async fn covered(&self, at: Position, to: u64) -> Result<Option<(Covered, Header)>> {
-        if to.saturating_sub(at.seq) >= LONGEST_EXTRA as u64 / A_HEADER {
+        if to.saturating_sub(at.seq) >= MOST_HEADERS {
             return Ok(None);
         }
         let ledger = &self.client.core.0.ledger;
@@ -254,6 +259,34 @@ struct Found {
     index: u64,
     seq: u64,
     own: bool,
+}
+
+/// Takes note of what a leaf covers of these places, where nothing better was seen.
+fn covers(
+    leaf: &Leaf,
+    log: u64,
+    index: u64,
+    wanted: &HashMap<JournalId, u64>,
+    found: &mut HashMap<JournalId, Found>,
+) {
+    let own = (leaf.journal, leaf.seq, true);
+    let anchors = leaf.anchors.iter().map(|anchor| (anchor.journal, anchor.seq, false));
+    for (journal, seq, own) in std::iter::once(own).chain(anchors) {
+        let covers = wanted.get(&journal).is_some_and(|wanted| seq >= *wanted);
+        let better = |seen: &Found| (seq, !own) < (seen.seq, !seen.own);
+        if covers && found.get(&journal).is_none_or(better) {
+            found.insert(journal, Found { log, index, seq, own });
+        }
+    }
+}
+
+/// What to do where no leaf that is near enough is at hand.
+fn too_far(cold: &Cold) -> String {
+    let places = cold.places();
+    if places.is_empty() {
+        return "without --reveal the receipt proves the leaf; checkpoints and `samite audit anchor` put more places into the log".to_owned();
+    }
+    format!("a nearer leaf may be among those that were moved: have {} there; without --reveal the receipt proves the leaf", places.join(" and "))
 }
 
 fn not_covered(at: Position) -> Error {

@@ -1,6 +1,7 @@
 //! Files that are derived from a log: its tiles, and the heads of it that witnesses cosigned.
 
 use super::Audit;
+use super::archived::{Cold, StoreTiles};
 use super::heads::Handed;
 use super::read::PAGE;
 use futures_lite::future::block_on;
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// How many cosigned heads of a log are kept: a later one does for every leaf of an earlier one.
 const COSIGNED: usize = 16;
+/// How often others may move leaves while tiles are made of them.
+const TRIES: usize = 50;
 
 impl Audit {
     /// Where the tiles of a log are kept.
@@ -25,31 +28,48 @@ impl Audit {
     }
 
     /// Brings the tiles up to a head, and reads from them. They are made of the leaves: where they are damaged, or of another
-    /// history, as after a backup was put back, they are made again.
+    /// history, as after a backup was put back, or one is missing, they are made again. Of leaves that were moved they are read in
+    /// the archive, where that is there.
     pub(super) fn with_tiles<T>(
         &self,
         handed: &Handed,
         read: &mut dyn FnMut(&mut TileReader<'_>) -> Result<T>,
     ) -> Result<T> {
-        let folder = self.tiles(handed.state.log)?;
+        let (log, mut cold) = (handed.state.log, handed.cold.clone());
+        let folder = self.tiles(log)?;
         let _lock = self.lock()?;
-        let size = match self.update(&folder, handed) {
-            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Conflict | ErrorKind::NotFound) => {
+        let mut tries = 0..TRIES;
+        let mut made_again = false;
+        loop {
+            let mut moved = false;
+            let done = match self.update(&folder, handed, &cold) {
+                Ok(size) => read(&mut TileReader::new(size, &mut StoreTiles::new(&folder, &cold))),
+                Err(error) => {
+                    moved = error.code() == "leaf_archived";
+                    Err(error)
+                }
+            };
+            let Err(error) = done else { return done };
+            let again = matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Conflict | ErrorKind::NotFound);
+            if moved && tries.next().is_some() {
+                // By others, meanwhile: what is left of them does.
+            } else if again && !made_again && error.code() != "leaf_archived" {
+                made_again = true;
                 if files::exists(&folder)? {
                     files::remove_tree(&folder)?;
                 }
-                self.update(&folder, handed)?
+            } else {
+                return Err(error);
             }
-            other => other?,
-        };
-        read(&mut TileReader::new(size, &mut FolderTiles::new(&folder)))
+            cold = block_on(self.cold(log))?;
+        }
     }
 
     /// Writes what the tiles lack. Returns their size, which is larger where another process came first and had more.
-    fn update(&self, folder: &Path, handed: &Handed) -> Result<u64> {
+    fn update(&self, folder: &Path, handed: &Handed, cold: &Cold) -> Result<u64> {
         let leaves = |from| self.leaves_from(&handed.state, from);
         let key = self.key_of(handed.state.log)?;
-        match export_after(folder, &handed.note, &key, &handed.bundles, leaves, &mut |_| {}) {
+        match export_after(folder, &handed.note, &key, &cold.roots(), leaves, &mut |_| {}) {
             Err(error) if error.code() == "export_ahead" => {}
             other => drop(other?),
         }
@@ -120,7 +140,7 @@ impl Audit {
             let Some(bytes) = files::read_if_exists(&path)? else { continue };
             // Whoever changed it only took a signature away.
             let Ok(opened) = TreeHead::open(&bytes, &key, &[]) else { continue };
-            if opened.head.size <= handed.head.size && handed.shows(opened.head.size) {
+            if opened.head.size <= handed.head.size && handed.has(opened.head.size) {
                 found.push((opened.head, opened.note));
             }
         }
@@ -128,8 +148,11 @@ impl Audit {
             return Ok(found);
         }
         let mut same = |tiles: &mut TileReader<'_>| {
-            let right =
-                |head: &TreeHead, tiles: &mut TileReader<'_>| Ok::<_, Error>(root(tiles, head.size)? == head.root);
+            let right = |head: &TreeHead, tiles: &mut TileReader<'_>| match root(tiles, head.size) {
+                // Since then.
+                Err(error) if error.code() == "leaf_archived" => Ok(false),
+                found => Ok::<_, Error>(found? == head.root),
+            };
             found.iter().map(|(head, _)| right(head, tiles)).collect::<Result<Vec<bool>>>()
         };
         let same = self.with_tiles(handed, &mut same)?;
@@ -147,7 +170,12 @@ impl Audit {
             return Ok(newest());
         }
         if head.size < handed.head.size {
-            for bytes in self.page(handed.state.log, head.size, handed.head.size).await? {
+            let page = match self.page(handed.state.log, head.size, handed.head.size).await {
+                // Since then: it is given to nobody any more.
+                Err(error) if error.code() == "leaf_archived" => return Ok(newest()),
+                page => page?,
+            };
+            for bytes in page {
                 if Leaf::parse(&bytes)?.act.as_str() != EntryKind::HEAD_PUBLISHED.name() {
                     return Ok(newest());
                 }

@@ -2,74 +2,20 @@
 
 use super::Audit;
 use super::archive::folder_of;
+use super::archived::ArchivedPart;
 use super::read::PAGE;
+use super::seen::{AuditReport, Seen, behind};
 use crate::payload::BranchDeleted;
-use samite_audit::export::verify_segment;
+use samite_audit::export::{read_head, verify_part};
 use samite_audit::log::Published;
 use samite_audit::merkle::leaf_hash;
-use samite_audit::{Frontier, Hash, Leaf, TreeHead, VerifierKey};
+use samite_audit::tile::{FULL, TileKind, TilePath};
+use samite_audit::{Frontier, Leaf, TreeHead, VerifierKey};
+use samite_host::files;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus, LogState, Read};
-use samite_model::{EntryKind, Error, ErrorKind, JournalId, Link, Observer, Position, Result, hash};
+use samite_model::{Error, ErrorKind, JournalId, Link, Observer, Position, Result, hash};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-
-/// Something that is not as the log says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditFinding {
-    /// A stable code.
-    pub code: &'static str,
-    /// The log.
-    pub log: u64,
-    /// The leaf that is damaged, or that says otherwise.
-    pub index: Option<u64>,
-    /// The journal that is otherwise.
-    pub journal: Option<JournalId>,
-    /// Where in it.
-    pub seq: Option<u64>,
-    /// In words.
-    pub message: String,
-}
-
-/// What a verification saw.
-#[derive(Clone, Debug, Default)]
-pub struct AuditReport {
-    /// How many logs.
-    pub logs: u64,
-    /// How many leaves were hashed.
-    pub leaves: u64,
-    /// How many leaves are not in the store any more, because they were moved to an archive.
-    pub archived: u64,
-    /// How many of those were not read: the signed head vouches for the roots over them, and nothing was compared with them.
-    pub unread: u64,
-    /// How many places in journals the leaves name.
-    pub places: u64,
-    /// How many journals were compared with the log.
-    pub journals: u64,
-    /// The newest signed head.
-    pub head: Option<TreeHead>,
-    /// What was found.
-    pub findings: Vec<AuditFinding>,
-}
-
-/// What the leaves say of a journal: at each seq, a link and the leaf that has it.
-type Places = HashMap<JournalId, BTreeMap<u64, (Link, u64, u64)>>;
-
-/// What is gathered on the way through the logs.
-#[derive(Default)]
-struct Seen {
-    places: Places,
-    /// The entries that say where a branch was cut.
-    deletions: HashMap<JournalId, Vec<u64>>,
-    /// Published heads that their log does not have, and the findings that they are unless a later log names them.
-    lost: Vec<(TreeHead, AuditFinding)>,
-    /// The heads that logs name that took the place of another.
-    previous: Vec<TreeHead>,
-    /// The newest log whose first leaf was not read, because it was moved to an archive.
-    unread_beginning: u64,
-    /// The newest log, and how many leaves of it were read.
-    ended: (u64, u64),
-    report: AuditReport,
-}
 
 impl Audit {
     /// Verifies every log of the tenant: the signature of its head under `keys` (none given: the tenant's own key), every
@@ -92,6 +38,12 @@ impl Audit {
         observer: &Observer,
     ) -> Result<AuditReport> {
         let newest = self.state(None).await?.log;
+        for archive in archives {
+            if !files::exists(archive)? {
+                return Err(Error::not_found("archive_missing", format!("there is no archive {}", archive.display()))
+                    .hint("name a folder that leaves were moved to, once it is mounted"));
+            }
+        }
         let published = self.published()?;
         let mut seen = Seen::default();
         for log in 1..=newest {
@@ -99,10 +51,7 @@ impl Audit {
                 seen.found("missing_log", log, None, format!("log {log} is not there, and a later one is"));
                 continue;
             };
-            seen.ended = (log, state.size);
-            let published = published.of(log);
-            let frontier = self.verify_archived(&state, archives, published, &mut seen).await?;
-            self.verify_log(&state, keys, published, frontier, &mut seen, observer).await?;
+            self.verify_log(state, keys, archives, published.of(log), &mut seen, observer).await?;
         }
         for head in published.all().iter().filter(|head| head.log > newest) {
             seen.found("published_log_missing", newest, None, behind(head));
@@ -112,48 +61,58 @@ impl Audit {
         Ok(seen.report)
     }
 
+    /// Goes through a log from its first leaf on. Where the store does not have the next one, it was moved to an archive, perhaps a
+    /// moment ago, or it is missing.
     async fn verify_log(
         &self,
-        state: &LogState,
+        mut state: LogState,
         keys: &[VerifierKey],
+        archives: &[PathBuf],
         published: Option<&Published>,
-        mut frontier: Frontier,
         seen: &mut Seen,
         observer: &Observer,
     ) -> Result<()> {
-        let log = state.log;
+        let (log, ledger) = (state.log, &self.client.core.0.ledger);
         seen.report.logs += 1;
-        let head = match self.signed_head(state, keys) {
-            Ok(head) => Some(head),
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                seen.found("bad_head", log, None, error.message().to_owned());
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        let mut from = frontier.size();
-        while from < state.size {
-            let page = match self.page(log, from, state.size).await {
-                Ok(page) => page,
-                Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    // What is after it is no part of any root that can be computed.
-                    let there = self.client.core.0.ledger.leaves(log, from, PAGE).await.map_or(0, |page| page.len());
-                    seen.found("missing_leaf", log, Some(from + there as u64), error.message().to_owned());
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            };
+        seen.ended = (log, state.size);
+        let mut head = self.head_seen(&state, keys, seen)?;
+        let (mut frontier, mut parts) = (Frontier::new(), Vec::new());
+        while frontier.size() < state.size {
+            let from = frontier.size();
+            let most = usize::try_from(state.size - from).unwrap_or(PAGE).min(PAGE);
+            let page = ledger.leaves(log, from, most).await?;
             for (index, bytes) in (from..).zip(&page) {
-                let hash = leaf_hash(bytes);
-                frontier.push(hash);
+                frontier.push(leaf_hash(bytes));
                 seen.note(log, index, bytes);
                 if let Some(published) = published.filter(|published| published.head.size == index + 1) {
                     seen.compare_published(published, frontier.root(), index);
                 }
             }
-            from += page.len() as u64;
             seen.report.leaves += page.len() as u64;
-            observer.tell("verifying leaves", from, Some(state.size));
+            observer.tell("verifying leaves", frontier.size(), Some(state.size));
+            if page.len() == most {
+                continue;
+            }
+            let has = |part: &&ArchivedPart| page.is_empty() && (part.from..part.to).contains(&from);
+            if parts.iter().find(has).is_none() {
+                parts = self.parts(log).await?;
+            }
+            let part = parts.iter().find(has);
+            if part.is_some_and(|part| part.to > state.size) {
+                // It has grown, and what was its end was moved since.
+                if let Some(grown) = ledger.audit_log(Some(log)).await? {
+                    state = grown;
+                    seen.ended = (log, state.size);
+                    head = self.head_seen(&state, keys, seen)?;
+                }
+            }
+            let Some(part) = part.filter(|part| part.to <= state.size && from.is_multiple_of(u64::from(FULL))) else {
+                // What is after it is no part of any root that can be computed.
+                let index = frontier.size();
+                seen.found("missing_leaf", log, Some(index), format!("leaf {index} of log {log} is not there"));
+                return Ok(());
+            };
+            self.verify_moved(part, archives, published, &mut frontier, seen, observer)?;
         }
         if let Some(published) = published.filter(|published| published.head.size > state.size) {
             seen.lost("published_head_missing", published, None, behind(published));
@@ -174,71 +133,71 @@ impl Audit {
         Ok(())
     }
 
-    /// Goes through what is not in the store any more: what an archive has is read there, and of the rest the roots are taken.
-    async fn verify_archived(
+    /// Goes on through what was moved: what an archive has is read there, and of the rest the roots are taken.
+    fn verify_moved(
         &self,
-        state: &LogState,
+        part: &ArchivedPart,
         archives: &[PathBuf],
         published: Option<&Published>,
+        frontier: &mut Frontier,
         seen: &mut Seen,
-    ) -> Result<Frontier> {
-        let (log, mut frontier) = (state.log, Frontier::new());
-        for part in self.parts(log).await? {
-            seen.report.archived += part.to - part.from;
-            if part.from != frontier.size() || part.to > state.size {
-                let what = format!(
-                    "leaves {} to {} are said to be archived, and those before them are not",
-                    part.from, part.to
-                );
-                seen.found("archive_gap", log, Some(part.from), what);
-                return Ok(frontier);
-            }
-            let mut known = frontier.clone();
-            for root in &part.bundles {
-                known.push_bundle(*root);
-            }
-            let mut was_read = false;
-            for archive in archives {
-                let folder = folder_of(archive, log)?;
-                let mut read = frontier.clone();
-                let verified =
-                    verify_segment(&folder, &self.key_of(log)?, &[], part.from..part.to, &mut |index, bytes| {
-                        if index == read.size() && index < part.to {
-                            read.push(leaf_hash(bytes));
-                            seen.note(log, index, bytes);
-                            if let Some(published) = published.filter(|published| published.head.size == index + 1) {
-                                seen.compare_published(published, read.root(), index);
-                            }
-                        }
-                        Ok(())
-                    })?;
-                if verified.is_right() && read.size() == part.to {
-                    was_read = true;
-                    seen.report.leaves += part.to - part.from;
-                    if read != known {
-                        let what = format!(
-                            "{} has other leaves {} to {} than were moved there",
-                            folder.display(),
-                            part.from,
-                            part.to
-                        );
-                        seen.found("other_archive", log, Some(part.from), what);
-                    }
-                    break;
-                }
-                if let Some(found) = verified.findings.first() {
-                    let what = format!("{}: {} {}", folder.display(), found.file, found.what);
-                    seen.found("damaged_archive", log, found.index, what);
-                }
-            }
-            if !was_read {
-                seen.report.unread += part.to - part.from;
-                // The first leaf of a log is what names the head whose place it took.
-                seen.unread_beginning = seen.unread_beginning.max(if part.from == 0 { log } else { 0 });
-            }
-            frontier = known;
+        observer: &Observer,
+    ) -> Result<()> {
+        let (log, from, to) = (part.log, frontier.size(), part.to);
+        let mut known = frontier.clone();
+        // Some of its leaves may have been read before they were moved.
+        let before = usize::try_from((from - part.from) / u64::from(FULL)).unwrap_or(usize::MAX);
+        part.bundles.iter().skip(before).for_each(|root| known.push_bundle(*root));
+        seen.report.archived += to - from;
+        let mut read = std::mem::replace(frontier, known.clone());
+        if from == 0 {
+            // The first leaf of a log is what names the head whose place it took.
+            seen.previous.extend(part.previous.clone());
         }
-        Ok(frontier)
+        let Some(folder) = with_most(archives, part, from)? else {
+            seen.report.unread += to - from;
+            return Ok(());
+        };
+        let verified = verify_part(&folder, &self.key_of(log)?, from..to, &mut |index, bytes| {
+            if index == read.size() && index < to {
+                read.push(leaf_hash(bytes));
+                seen.note(log, index, bytes);
+                if let Some(published) = published.filter(|published| published.head.size == index + 1) {
+                    seen.compare_published(published, read.root(), index);
+                }
+            }
+            if index.is_multiple_of(PAGE as u64) {
+                observer.tell("verifying leaves", index, None);
+            }
+            Ok(())
+        })?;
+        let name = folder.display();
+        if let Some(found) = verified.findings.first() {
+            seen.report.unread += to - from;
+            seen.found("damaged_archive", log, found.index, format!("{name}: {} {}", found.file, found.what));
+        } else if read.size() < to {
+            seen.report.unread += to - from;
+            let what = format!("{name} ends at leaf {}, and had leaves {from} to {to}", read.size());
+            seen.found("damaged_archive", log, Some(read.size()), what);
+        } else {
+            seen.report.leaves += to - from;
+            if read != known {
+                let what = format!("{name} has other leaves {from} to {to} than were moved there");
+                seen.found("other_archive", log, Some(from), what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The signed head of a log, or a finding.
+    fn head_seen(&self, state: &LogState, keys: &[VerifierKey], seen: &mut Seen) -> Result<Option<TreeHead>> {
+        match self.signed_head(state, keys) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                seen.found("bad_head", state.log, None, error.message().to_owned());
+                Ok(None)
+            }
+            head => head.map(Some),
+        }
     }
 
     fn signed_head(&self, state: &LogState, keys: &[VerifierKey]) -> Result<TreeHead> {
@@ -287,16 +246,15 @@ impl Audit {
     async fn read_on(&self, seen: &mut Seen) -> Result<()> {
         let (mut log, mut from) = seen.ended;
         while let Some(state) = self.client.core.0.ledger.audit_log(Some(log)).await? {
-            from = from.max(self.minimum(log).await?);
             while from < state.size {
-                let page = match self.page(log, from, state.size).await {
+                let (first, page) = match self.page_on(log, from, state.size).await {
                     Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(()),
                     page => page?,
                 };
                 for leaf in page.iter().filter_map(|bytes| Leaf::parse(bytes).ok()) {
                     seen.note_deletion(&leaf);
                 }
-                from += page.len() as u64;
+                from = first + page.len() as u64;
             }
             (log, from) = (log + 1, 0);
         }
@@ -403,82 +361,27 @@ impl Audit {
     }
 }
 
-impl Seen {
-    fn found(&mut self, code: &'static str, log: u64, index: Option<u64>, message: String) {
-        self.report.findings.push(AuditFinding { code, log, index, journal: None, seq: None, message });
-    }
-
-    fn found_at(
-        &mut self,
-        code: &'static str,
-        (log, index): (u64, u64),
-        journal: JournalId,
-        seq: u64,
-        message: String,
-    ) {
-        let (index, journal, seq) = (Some(index), Some(journal), Some(seq));
-        self.report.findings.push(AuditFinding { code, log, index, journal, seq, message });
-    }
-
-    /// Takes note of the places that a leaf names.
-    fn note(&mut self, log: u64, index: u64, bytes: &[u8]) {
-        let leaf = match Leaf::parse(bytes) {
-            Ok(leaf) => leaf,
-            Err(error) => {
-                self.found("bad_leaf", log, Some(index), format!("leaf {index} of log {log}: {}", error.message()));
-                return;
-            }
-        };
-        self.note_deletion(&leaf);
-        self.previous.extend(leaf.previous.clone());
-        let own = (leaf.journal, leaf.seq, leaf.link);
-        let others = leaf.anchors.iter().map(|anchor| (anchor.journal, anchor.seq, anchor.link));
-        for (journal, seq, link) in std::iter::once(own).chain(others) {
-            let place = self.places.entry(journal).or_default().entry(seq).or_insert((link, log, index));
-            if place.0 != link {
-                let what = format!("the log has two links of journal {journal} at seq {seq}");
-                self.found_at("two_links", (log, index), journal, seq, what);
+/// The folder that has the most of some leaves, of those that are given; none where none is given.
+fn with_most(archives: &[PathBuf], part: &ArchivedPart, from: u64) -> Result<Option<PathBuf>> {
+    let full = u64::from(FULL);
+    let mut best: Option<(u64, PathBuf)> = None;
+    for archive in archives {
+        let folder = folder_of(archive, part.log)?;
+        let mut has = 0;
+        if read_head(&folder)?.is_some() {
+            for index in from / full..part.to / full {
+                let path = TilePath { kind: TileKind::Entries, index, width: FULL };
+                has += u64::from(files::exists(&folder.join(path.to_string()))?);
             }
         }
-    }
-
-    fn note_deletion(&mut self, leaf: &Leaf) {
-        if leaf.act.as_str() == EntryKind::BRANCH_DELETED.name() {
-            self.deletions.entry(leaf.journal).or_default().push(leaf.seq);
+        if has > best.as_ref().map_or(0, |(most, _)| *most) {
+            best = Some((has, folder));
         }
     }
-
-    fn lost(&mut self, code: &'static str, published: &Published, index: Option<u64>, message: String) {
-        let finding = AuditFinding { code, log: published.log, index, journal: None, seq: None, message };
-        self.lost.push((published.head.clone(), finding));
+    if best.is_none() && !archives.is_empty() {
+        let ArchivedPart { log, to, archive, .. } = part;
+        let what = format!("no archive that was given has leaves {from} to {to} of log {log}, which went to {archive}");
+        return Err(Error::not_found("archive_missing", what).hint("name that one as well, with --archive"));
     }
-
-    /// A published head that a log does not have is what an older copy of the store lacks. Once a later log names it, that is
-    /// recorded, and nothing new. Where the beginning of a later log was moved away and not read, it is taken to name it: what was
-    /// not read is counted.
-    fn forgive(&mut self) {
-        let named = std::mem::take(&mut self.previous);
-        let lost = std::mem::take(&mut self.lost).into_iter();
-        self.report.findings.extend(
-            lost.filter(|(head, finding)| !named.contains(head) && finding.log >= self.unread_beginning)
-                .map(|(_, finding)| finding),
-        );
-    }
-
-    fn compare_published(&mut self, published: &Published, root: Hash, index: u64) {
-        if published.head.root != root {
-            let what = format!(
-                "the head of log {} that was published at {} leaves has the root {}, and the log had {root} then",
-                published.log, published.head.size, published.head.root
-            );
-            self.lost("published_head_differs", published, Some(index), what);
-        }
-    }
-}
-
-fn behind(published: &Published) -> String {
-    format!(
-        "a head of log {} with {} leaves was published, and the store does not have it: it is an older copy of itself",
-        published.log, published.head.size
-    )
+    Ok(best.map(|(_, folder)| folder))
 }

@@ -46,6 +46,9 @@ pub struct AuditArchived {
     pub archive: String,
     /// The root over each 256 of them, 32 bytes each, in base64.
     pub bundles: String,
+    /// The tree head whose place the log took, as its text, where the first of these leaves is the log's and names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
 }
 
 /// `head_published`: a signed head of the log left the store.

@@ -94,16 +94,21 @@ impl Client {
     }
 
     /// Decides how many days the audit log is kept in the store, and where older leaves are moved to when that is
-    /// [applied](crate::audit::Audit::apply_retention). When this returns, it is durable.
+    /// [applied](crate::audit::Audit::apply_retention). The folder is made where the directory above it is there, and gets a mark, by
+    /// which it is known later. When this returns, it is durable.
     ///
     /// # Errors
-    /// `invalid`: `below_floor` for less than 183 days, `bad_archive` for a folder that is relative or no text.
+    /// `invalid`: `below_floor` for less than 183 days, `bad_archive` for a folder that is relative or no text, `inside_store` for one
+    /// in the store; `not_found` (`archive_missing`) where there is no directory above it; `conflict` (`other_archive`) for the archive
+    /// of another store.
     pub async fn set_audit_retention(&self, days: u32, archive: &Path) -> Result<()> {
         let folder = archive.to_str().filter(|_| archive.is_absolute()).ok_or_else(|| {
             Error::invalid("bad_archive", format!("{} is no absolute path in UTF-8", archive.display()))
                 .hint("name the archive's folder from the root on")
         })?;
         limits::check_name("an archive's folder", folder)?;
+        Retained::Audit.check(days)?;
+        self.operator().await?.audit().mark_archive(archive)?;
         let set = RetentionSet {
             kind: Retained::Audit.name().to_owned(),
             days: Some(days),

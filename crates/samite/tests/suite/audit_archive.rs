@@ -1,6 +1,7 @@
 //! The audit log past its retention: moved to an archive where it verifies, and out of the store, which goes on without it.
 
 use crate::support::{assert_verifies, principal};
+use crate::watched::Watched;
 use rusqlite::Connection;
 use samite::audit::tlog::export::verify_segment;
 use samite::audit::tlog::log::{LogFinisher, PublishedHeads};
@@ -8,7 +9,7 @@ use samite::audit::{ArchivedPart, AuditQuery, AuditReport, DueLeaves};
 use samite::{Backends, Client, NewSession, Store};
 use samite_blocks::FilePackStore;
 use samite_host::{Clock, SystemClock, SystemRandomness, SystemSleep, TestClock};
-use samite_keys::{FileMaster, Keyring, KeyringOptions, Master};
+use samite_keys::{FileMaster, Keyring, KeyringOptions, KeystoreName, Master};
 use samite_ledger::{OpenOptions, SqliteLedger, Threads};
 use samite_model::policy::retention::Retained;
 use samite_model::{Observer, Tenant};
@@ -17,18 +18,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-const DAY: i64 = 24 * 3600 * 1_000_000_000;
+pub(crate) const DAY: i64 = 24 * 3600 * 1_000_000_000;
 const ROOT: &str = "SAMITE_TEST_ARCHIVE";
 
 /// A store on disk with an audit log and a clock of its own, opened again as often as wanted.
 pub(crate) struct Opened {
     pub(crate) store: Store,
     pub(crate) clock: Arc<TestClock>,
-    ledger: Arc<SqliteLedger>,
+    pub(crate) master: Arc<dyn Master>,
+    pub(crate) keystore: KeystoreName,
+    ledger: Arc<Watched>,
+}
+
+impl Opened {
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.ledger
+    }
 }
 
 /// Opens the store under a directory, so many days after it was first opened.
 pub(crate) fn open(root: &Path, days: i64) -> Opened {
+    open_beside(root, days, "tlog")
+}
+
+/// The same in a process of its own, as it were, with tiles of its own.
+pub(crate) fn open_beside(root: &Path, days: i64, tiles: &str) -> Opened {
     let random = Arc::new(SystemRandomness::new());
     let master: Arc<dyn Master> = Arc::new(FileMaster::new(root.join("master.key"), random.clone()));
     let keys = Keyring::open(KeyringOptions {
@@ -42,7 +56,7 @@ pub(crate) fn open(root: &Path, days: i64) -> Opened {
     keys.ensure_audit_key().unwrap();
     let published = master.load_note(&keys.name(), PublishedHeads::NOTE).unwrap();
     let published = published.as_deref().map(PublishedHeads::decode).transpose().unwrap();
-    let ledger = Arc::new(
+    let sqlite = Arc::new(
         SqliteLedger::open(OpenOptions {
             path: root.join("ledger.db"),
             create: true,
@@ -57,43 +71,44 @@ pub(crate) fn open(root: &Path, days: i64) -> Opened {
         })
         .unwrap(),
     );
+    let ledger = Arc::new(Watched::new(sqlite.clone()));
     std::fs::create_dir_all(root.join("packs")).unwrap();
     // Years ago, so that nothing is ahead of other clocks.
     let clock = Arc::new(TestClock::new(SystemClock.now() - 4000 * DAY + days * DAY));
     let store = Store::new(Backends {
         ledger: ledger.clone(),
-        blocks: ledger.clone(),
+        blocks: sqlite,
         packs: Arc::new(FilePackStore::open(&root.join("packs")).unwrap()),
-        keys,
+        keys: keys.clone(),
         directory: None,
         logged: true,
-        tiles: Some(root.join("tlog")),
+        tiles: Some(root.join(tiles)),
         caches: None,
         clock: clock.clone(),
         random,
     });
-    Opened { store, clock, ledger }
+    Opened { store, clock, master, keystore: keys.name(), ledger }
 }
 
-async fn acts(client: &Client, count: usize) {
+pub(crate) async fn acts(client: &Client, count: usize) {
     for _ in 0..count {
         client.create_session(NewSession::default()).await.unwrap();
     }
 }
 
-async fn verified(client: &Client, archives: &[PathBuf]) -> AuditReport {
+pub(crate) async fn verified(client: &Client, archives: &[PathBuf]) -> AuditReport {
     let report = client.audit().verify_with(&[], archives, &Observer::default()).await.unwrap();
     assert_eq!(report.findings, []);
     report
 }
 
-async fn codes(client: &Client, archives: &[PathBuf]) -> Vec<&'static str> {
+pub(crate) async fn codes(client: &Client, archives: &[PathBuf]) -> Vec<&'static str> {
     let report = client.audit().verify_with(&[], archives, &Observer::default()).await.unwrap();
     report.findings.iter().map(|found| found.code).collect()
 }
 
 /// A log of 600 old leaves and some young ones, kept for 200 days.
-async fn prepared(root: &Path) -> (Opened, Client, PathBuf) {
+pub(crate) async fn prepared(root: &Path) -> (Opened, Client, PathBuf) {
     let opened = open(root, 0);
     let client = opened.store.client(principal("ada")).await.unwrap();
     acts(&client, 599).await;
@@ -104,11 +119,11 @@ async fn prepared(root: &Path) -> (Opened, Client, PathBuf) {
     (opened, client, cold)
 }
 
-fn size(opened: &Opened) -> u64 {
+pub(crate) fn size(opened: &Opened) -> u64 {
     futures_lite::future::block_on(samite_ledger::Ledger::audit_log(&*opened.ledger, None)).unwrap().unwrap().size
 }
 
-fn first(opened: &Opened) -> u64 {
+pub(crate) fn first(opened: &Opened) -> u64 {
     let read =
         |from| futures_lite::future::block_on(samite_ledger::Ledger::leaves(&*opened.ledger, 1, from, 1)).unwrap();
     (0..size(opened)).find(|index| !read(*index).is_empty()).unwrap()
@@ -154,10 +169,16 @@ fn what_is_past_its_retention_is_moved_and_the_log_goes_on() {
             let proven = audit.prove(None, index, false).await.unwrap();
             assert_eq!(proven.index, index);
         }
+        // What was moved does too while the archive is there, and only then.
+        let away = place.path().join("away");
+        std::fs::rename(&cold, &away).unwrap();
         assert_eq!(audit.prove(None, 511, false).await.unwrap_err().code(), "leaf_archived");
         assert_eq!(audit.show(None, 3).await.unwrap_err().code(), "leaf_archived");
         assert_eq!(audit.consistency(None, 300, None).await.unwrap_err().code(), "leaf_archived");
-        for old in [256, 512, 550] {
+        std::fs::rename(&away, &cold).unwrap();
+        assert_eq!(audit.prove(None, 511, false).await.unwrap().index, 511);
+        assert_eq!(audit.show(None, 3).await.unwrap().0.index, 3);
+        for old in [3, 256, 300, 512, 550] {
             let shown = audit.consistency(None, old, None).await.unwrap();
             samite::audit::tlog::merkle::verify_consistency(shown.old, shown.new, &shown.hashes).unwrap();
         }
@@ -270,18 +291,21 @@ fn child_applies_the_retention() {
     crate::support::run(async {
         let opened = open(&root, 300);
         let client = opened.store.client(principal("ada")).await.unwrap();
-        client.audit().apply_retention(&Observer::default()).await.unwrap();
+        // Each bundle in a commit of its own.
+        client.audit().archive_by(200, &root.join("cold"), 1, &Observer::default()).await.unwrap();
     });
 }
 
 #[test]
 fn a_kill_anywhere_leaves_each_leaf_in_the_store_or_in_the_archive() {
     for (point, moved) in [
-        ("audit.export.synced", false),
-        ("audit.archive.synced", false),
-        ("audit.prune.archived", false),
-        ("audit.prune.recorded", true),
-        ("audit.prune.removed", true),
+        ("audit.prune.anchored", 0),
+        ("audit.export.synced", 0),
+        ("audit.archive.synced", 0),
+        ("audit.prune.archived", 0),
+        ("audit.prune.recorded", 256),
+        ("audit.prune.recorded:2", 512),
+        ("audit.prune.removed", 512),
     ] {
         let place = tempfile::tempdir().unwrap();
         crate::support::run(async {
@@ -296,14 +320,15 @@ fn a_kill_anywhere_leaves_each_leaf_in_the_store_or_in_the_archive() {
             assert_eq!(status.status.signal(), Some(9), "{point}: {status:?}");
             let opened = open(place.path(), 301);
             let client = opened.store.client(principal("ada")).await.unwrap();
-            assert_eq!(first(&opened), if moved { 512 } else { 0 }, "{point}");
-            let archives = if moved { vec![cold.clone()] } else { Vec::new() };
+            assert_eq!(first(&opened), moved, "{point}");
+            let archives = if moved > 0 { vec![cold.clone()] } else { Vec::new() };
             let report = verified(&client, &archives).await;
             assert_eq!((report.unread, report.leaves), (0, size(&opened)), "{point}");
             // It goes on, once.
             client.audit().apply_retention(&Observer::default()).await.unwrap();
             assert_eq!(first(&opened), 512, "{point}");
-            assert_eq!(client.audit().archived().await.unwrap().len(), 1, "{point}");
+            let parts = client.audit().archived().await.unwrap();
+            assert_eq!(parts.len(), if moved == 0 { 1 } else { 2 }, "{point}");
             let report = verified(&client, &[cold]).await;
             assert_eq!((report.unread, report.leaves), (0, size(&opened)), "{point}");
             client.audit().prove(None, 513, false).await.unwrap();
@@ -342,6 +367,7 @@ fn a_cosigned_head_of_what_was_moved_is_given_to_nobody() {
         // One that is whole bundles is still shown, as an older size; and exported by nobody, since its leaves are not there.
         let of_512 = audit.consistency(None, 256, Some(512)).await.unwrap();
         assert_eq!((of_512.old.0, of_512.new.0, of_512.proof.is_none()), (256, 512, true));
+        std::fs::remove_dir_all(place.path().join("cold/log-1/tile/entries")).unwrap();
         assert_eq!(audit.consistency(None, 256, Some(300)).await.unwrap_err().code(), "leaf_archived");
     });
 }

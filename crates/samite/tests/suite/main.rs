@@ -11,6 +11,7 @@ mod ages;
 mod artifacts;
 mod audit_archive;
 mod audit_log;
+mod audit_moving;
 mod cadence;
 mod cadence_hour;
 mod cases;

@@ -16,6 +16,8 @@ pub(crate) struct Watched {
     read: AtomicUsize,
     kept: AtomicUsize,
     before: Mutex<Option<(EntryKind, Before)>>,
+    before_leaves: Mutex<Option<(usize, Before)>>,
+    registers: AtomicUsize,
 }
 
 /// What happens before a commit.
@@ -25,7 +27,15 @@ impl Watched {
     /// One that does what it is asked.
     pub(crate) fn new(ledger: Arc<dyn Ledger>) -> Self {
         let none = || AtomicUsize::new(0);
-        Self { ledger, keeps_leases: false, read: none(), kept: none(), before: Mutex::default() }
+        Self {
+            ledger,
+            keeps_leases: false,
+            read: none(),
+            kept: none(),
+            before: Mutex::default(),
+            before_leaves: Mutex::default(),
+            registers: none(),
+        }
     }
 
     /// One that cannot record that a lease was given up.
@@ -36,6 +46,21 @@ impl Watched {
     /// Lets something happen right before the next commit of an entry of a kind.
     pub(crate) fn before(&self, kind: EntryKind, what: impl Future<Output = ()> + Send + 'static) {
         *self.before.lock().unwrap() = Some((kind, Box::pin(what)));
+    }
+
+    /// Lets something happen right before leaves of the audit log are read, for the so-manieth time from now.
+    pub(crate) fn before_leaves(&self, nth: usize, what: impl Future<Output = ()> + Send + 'static) {
+        *self.before_leaves.lock().unwrap() = Some((nth, Box::pin(what)));
+    }
+
+    /// Whether that is still to come.
+    pub(crate) fn waits_for_leaves(&self) -> bool {
+        self.before_leaves.lock().unwrap().is_some()
+    }
+
+    /// How often registers were read since this was last asked.
+    pub(crate) fn registers_since(&self) -> usize {
+        self.registers.swap(0, Ordering::SeqCst)
     }
 
     /// How much was read since this was last asked: calls, rows and entries.
@@ -79,6 +104,7 @@ impl Ledger for Watched {
     }
     async fn registers(&self, journal: JournalId) -> Result<(u64, Vec<Register>)> {
         self.read.fetch_add(1, Ordering::SeqCst);
+        self.registers.fetch_add(1, Ordering::SeqCst);
         self.ledger.registers(journal).await
     }
     async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome> {
@@ -104,6 +130,12 @@ impl Ledger for Watched {
         self.ledger.audit_log(log).await
     }
     async fn leaves(&self, log: u64, from: u64, limit: usize) -> Result<Vec<Vec<u8>>> {
+        let before = self.before_leaves.lock().unwrap().take();
+        match before {
+            Some((1, what)) => what.await,
+            Some((nth, what)) => *self.before_leaves.lock().unwrap() = Some((nth - 1, what)),
+            None => {}
+        }
         self.count(self.ledger.leaves(log, from, limit).await)
     }
     async fn destroy_keys(&self, keys: Vec<KeyId>) -> Result<()> {

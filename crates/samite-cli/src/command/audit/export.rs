@@ -37,16 +37,25 @@ struct Exported {
     origin: String,
     size: u64,
     root: String,
+    /// The first leaf that was written; those before it were there, or were moved to an archive.
+    from: u64,
     added: u64,
     files: u64,
     bytes: u64,
+    /// Whether the folder lacks the leaves before that.
+    #[serde(skip)]
+    lacks: bool,
 }
 
 impl Answer for Exported {
     fn show(&self, page: &mut Page) {
-        let leaves = count(self.size, "leaf");
+        let leaves = count(if self.lacks { self.added } else { self.size }, "leaf");
         page.line(format!("{} has {leaves} of {}, {} of them new", self.folder, self.origin, self.added));
         page.line(format!("wrote {} ({})", count(self.files, "file"), bytes(self.bytes)));
+        if self.lacks {
+            let from = self.from;
+            page.line(format!("leaves before {from} were moved to an archive and are not in it: verify it with --from {from}"));
+        }
     }
 }
 
@@ -62,9 +71,11 @@ impl Export {
             origin: head.origin,
             size: head.size,
             root: head.root.to_string(),
-            added: exported.after.saturating_sub(exported.before),
+            from: exported.from,
+            added: exported.after.saturating_sub(exported.from),
             files: exported.files,
             bytes: exported.bytes,
+            lacks: exported.before == 0 && exported.from > 0,
         })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -33,6 +33,8 @@ struct One {
     origin: String,
     key: String,
     size: u64,
+    /// The first leaf that is in the store.
+    minimum: u64,
     root: String,
 }
 
@@ -41,7 +43,8 @@ impl Answer for Keys {
         let many = self.keys.len() > 1;
         for one in &self.keys {
             if many {
-                page.styled(Style::Dim, format!("log {}, {} leaves:", one.log, one.size));
+                let moved = if one.minimum > 0 { format!(", from {} on", one.minimum) } else { String::new() };
+                page.styled(Style::Dim, format!("log {}, {} leaves{moved}:", one.log, one.size));
             }
             page.line(&one.key);
         }
@@ -64,6 +67,7 @@ impl Key {
             origin: log.origin,
             key: log.key.to_string(),
             size: log.size,
+            minimum: log.minimum,
             root: log.root.to_string(),
         });
         surface.printer.answer(&Keys { keys: keys.collect() })?;

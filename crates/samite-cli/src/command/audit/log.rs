@@ -106,6 +106,8 @@ impl Act {
 #[derive(Serialize)]
 struct Acts {
     acts: Vec<Act>,
+    /// The first leaf of the log that is in the store: those before it were moved to an archive.
+    minimum: u64,
     /// Logs from before the store was put back from an older copy, which are not shown.
     earlier: Vec<u64>,
 }
@@ -134,6 +136,10 @@ impl Answer for Acts {
 
 impl Acts {
     fn show_earlier(&self, page: &mut Page) {
+        if self.minimum > 0 {
+            let what = format!("leaves before {} were moved to an archive: `samite retain show` names it", self.minimum);
+            page.styled(Style::Dim, what);
+        }
         for log in &self.earlier {
             let what = format!("log {log} is from before this store was put back: `samite audit log --log {log}`");
             page.styled(Style::Dim, what);
@@ -183,12 +189,15 @@ impl Log {
         if let Some(error) = gone.filter(|_| acts.is_empty()) {
             return Err(error);
         }
-        let mut earlier: Vec<u64> = audit.logs().await?.iter().map(|log| log.log).collect();
+        let logs = audit.logs().await?;
+        let shown = self.older.map_or_else(|| logs.last(), |older| logs.iter().find(|log| log.log == older));
+        let minimum = shown.map_or(0, |log| log.minimum);
+        let mut earlier: Vec<u64> = logs.iter().map(|log| log.log).collect();
         earlier.pop();
         if self.older.is_some() {
             earlier.clear();
         }
-        surface.printer.answer(&Acts { acts, earlier })?;
+        surface.printer.answer(&Acts { acts, minimum, earlier })?;
         Ok(ExitCode::SUCCESS)
     }
 }

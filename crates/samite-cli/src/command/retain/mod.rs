@@ -45,10 +45,22 @@ struct OfKind {
     archive: Option<String>,
 }
 
-/// How long kinds of things are kept.
+/// Leaves of the audit log that went to one archive, one after the other.
+#[derive(Serialize)]
+struct Moved {
+    log: u64,
+    from: u64,
+    to: u64,
+    archive: String,
+    /// When the last of them went.
+    since: String,
+}
+
+/// How long kinds of things are kept, and where the audit log's old leaves are.
 #[derive(Serialize)]
 struct Retentions {
     retentions: Vec<OfKind>,
+    moved: Vec<Moved>,
 }
 
 impl Retentions {
@@ -60,7 +72,23 @@ impl Retentions {
             days: decided.get(kind).copied(),
             archive: audit.as_ref().filter(|_| *kind == Retained::Audit).map(|folder| folder.display().to_string()),
         };
-        Ok(Self { retentions: Retained::ALL.iter().map(of_kind).collect() })
+        let parts = match client.audit().archived().await {
+            Err(error) if error.code() == "no_audit_log" => Vec::new(),
+            parts => parts?,
+        };
+        let mut moved: Vec<Moved> = Vec::new();
+        for part in parts {
+            let since = rfc3339(part.since);
+            match moved.last_mut() {
+                Some(last) if (last.log, last.to, &last.archive) == (part.log, part.from, &part.archive) => {
+                    (last.to, last.since) = (part.to, since);
+                }
+                _ => {
+                    moved.push(Moved { log: part.log, from: part.from, to: part.to, archive: part.archive, since });
+                }
+            }
+        }
+        Ok(Self { retentions: Retained::ALL.iter().map(of_kind).collect(), moved })
     }
 }
 
@@ -75,6 +103,9 @@ impl Answer for Retentions {
             table.row([one.kind.to_owned(), kept]);
         }
         page.table(&table);
+        for Moved { log, from, to, archive, .. } in &self.moved {
+            page.line(format!("leaves {from} to {to} of audit log {log} are in {archive}"));
+        }
     }
 }
 

@@ -14,7 +14,8 @@ use std::process::ExitCode;
 /// Nothing goes by that alone: `samite retain preview` shows what is due, `samite retain apply` erases it. A session is due
 /// when none of its branches was written to for so long; an artifact so long after its publication, where `samite
 /// artifact keep` and `samite artifact policy` decided nothing for it. What of the audit log is older, at least 183
-/// days, moves to the folder that --archive names, where it verifies, and out of the store.
+/// days, moves to the folder that --archive names, where it verifies, and out of the store. Without --archive none is
+/// named any more, and nothing moves.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +28,7 @@ pub(crate) struct Set {
     kind: Kind,
     /// How long: days, weeks or years (400d, 8w, 7y; a year has 366 days), or keep
     duration: String,
-    /// Where older leaves of the audit log go; it is made, and may have an earlier part of the log
+    /// Where older leaves of the audit log go, outside the store; it is made where the directory above it is there, and may have an earlier part of the log
     #[arg(long, value_name = "DIR")]
     archive: Option<PathBuf>,
 }
