@@ -25,13 +25,7 @@ pub(super) struct Descent<'a> {
 }
 
 impl<'a> Descent<'a> {
-    pub(super) fn new(
-        folder: &Path,
-        head: &'a TreeHead,
-        wanted: Range<u64>,
-        only: bool,
-        found: Verification,
-    ) -> Self {
+    pub(super) fn new(folder: &Path, head: &'a TreeHead, wanted: Range<u64>, only: bool, found: Verification) -> Self {
         Self { tiles: FolderTiles::new(folder), head, wanted, only, found, expected: Expected::new() }
     }
 

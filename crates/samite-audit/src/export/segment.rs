@@ -119,7 +119,8 @@ fn agree(folder: &Path, size: u64, archive: &Path, there: &TreeHead) -> Result<(
     if same && Frontier::read(&mut cold, there.size)?.root() == there.root {
         return Ok(());
     }
-    let what = format!("the first {whole} entries of {} are not those that {} has", folder.display(), archive.display());
+    let what =
+        format!("the first {whole} entries of {} are not those that {} has", folder.display(), archive.display());
     Err(Error::corrupt("not_consistent", what)
         .hint("keep both tree heads: together they show that history was changed"))
 }

@@ -93,7 +93,7 @@ impl RecordsShape {
     pub(crate) fn new(records: &ProcessingRecords) -> Self {
         let acts = records.retentions.get(&Retained::Audit).map_or_else(
             || "for ever, without contents".to_owned(),
-            |days| format!("{days} days at least, without contents; `audit archive` prunes, and nothing else"),
+            |days| format!("{days} days at least, without contents; older acts move to an archive where one is named"),
         );
         let kept = |category: &str, kept: &str| RetainedShape { category: category.to_owned(), kept: kept.to_owned() };
         Self {

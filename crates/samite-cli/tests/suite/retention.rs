@@ -79,6 +79,21 @@ fn the_audit_log_is_kept_for_its_floor_and_then_moves_to_the_archive_that_is_nam
     let set = place.json(&["retain", "set", "audit", "183d", "--archive", "cold"]).json();
     let cold = place.path().canonicalize().unwrap().join("cold");
     assert_eq!(set["retentions"][2], json!({"kind": "audit", "days": 183, "archive": cold}));
+    assert_eq!(set["moved"], json!([]));
+    let mark = std::fs::read_to_string(cold.join("samite-archive")).unwrap();
+    assert!(mark.starts_with("audit logs of samite.local/"), "{mark}");
+    // A folder that samite cannot keep apart, or that another store goes to, changes nothing.
+    for (archive, code, status) in [("store/cold", "inside_store", 2), ("mnt/cold", "archive_missing", 3)] {
+        let error = place.json(&["retain", "set", "audit", "200d", "--archive", archive]).error(status);
+        assert_eq!(error["code"], code);
+    }
+    assert!(!place.path().join("store/cold").exists() && !place.path().join("mnt").exists());
+    let other = Place::new();
+    other.session();
+    let error = other.json(&["retain", "set", "audit", "200d", "--archive", cold.to_str().unwrap()]).error(4);
+    assert_eq!(error["code"], "other_archive");
+    assert_eq!(place.json(&["retain", "show"]).json()["retentions"], set["retentions"]);
+    assert_eq!(place.json(&["audit", "verify", "--archive", "nowhere"]).error(3)["code"], "archive_missing");
     // Nothing is that old.
     let applied = place.json(&["retain", "apply", "--yes"]).json();
     assert_eq!((applied["due"].clone(), applied["leaves"].clone()), (json!([]), json!([])));

@@ -37,9 +37,8 @@ impl Audit {
         let known: HashMap<JournalId, Vec<u8>> = match whole.0.ledger.journal(own).await? {
             Some(_) => {
                 let (_, registers) = whole.0.ledger.registers(own).await?;
-                let anchored = registers
-                    .into_iter()
-                    .filter(|register| register.kind == register::ANCHORED && register.seq > seq);
+                let anchored =
+                    registers.into_iter().filter(|register| register.kind == register::ANCHORED && register.seq > seq);
                 anchored.map(|register| (JournalId(register.hash), register.value)).collect()
             }
             None => HashMap::new(),

@@ -43,7 +43,8 @@ impl Audit {
         for log in due.iter().map(|due| due.log) {
             let cold = folder_in(folder, log);
             let name = cold.display().to_string();
-            let Some(went) = self.parts(log).await?.iter().filter(|part| part.archive == name).map(|part| part.to).max()
+            let Some(went) =
+                self.parts(log).await?.iter().filter(|part| part.archive == name).map(|part| part.to).max()
             else {
                 continue;
             };

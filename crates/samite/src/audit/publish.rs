@@ -133,7 +133,9 @@ impl Audit {
             let what = if minimum == 0 {
                 format!("no witness cosigned a head of log {log}")
             } else {
-                format!("no witness cosigned a head of log {log} since leaf {minimum}, with which it begins in the store")
+                format!(
+                    "no witness cosigned a head of log {log} since leaf {minimum}, with which it begins in the store"
+                )
             };
             Error::not_found("not_cosigned", what).hint("`samite audit witness URL --key KEY` has one cosign it")
         })

@@ -142,9 +142,7 @@ impl Audit {
             }
         }
         // Stable: the newest log stays first among equals, and what is in the store.
-        found.sort_by_key(|covering| {
-            (covering.seq != at.seq || !covering.own, covering.seq - at.seq >= MOST_HEADERS)
-        });
+        found.sort_by_key(|covering| (covering.seq != at.seq || !covering.own, covering.seq - at.seq >= MOST_HEADERS));
         Ok(found.into_iter().map(|found| Covering { log: found.log, index: found.index, seq: found.seq }).collect())
     }
 
@@ -262,13 +260,7 @@ struct Found {
 }
 
 /// Takes note of what a leaf covers of these places, where nothing better was seen.
-fn covers(
-    leaf: &Leaf,
-    log: u64,
-    index: u64,
-    wanted: &HashMap<JournalId, u64>,
-    found: &mut HashMap<JournalId, Found>,
-) {
+fn covers(leaf: &Leaf, log: u64, index: u64, wanted: &HashMap<JournalId, u64>, found: &mut HashMap<JournalId, Found>) {
     let own = (leaf.journal, leaf.seq, true);
     let anchors = leaf.anchors.iter().map(|anchor| (anchor.journal, anchor.seq, false));
     for (journal, seq, own) in std::iter::once(own).chain(anchors) {
@@ -286,7 +278,10 @@ fn too_far(cold: &Cold) -> String {
     if places.is_empty() {
         return "without --reveal the receipt proves the leaf; checkpoints and `samite audit anchor` put more places into the log".to_owned();
     }
-    format!("a nearer leaf may be among those that were moved: have {} there; without --reveal the receipt proves the leaf", places.join(" and "))
+    format!(
+        "a nearer leaf may be among those that were moved: have {} there; without --reveal the receipt proves the leaf",
+        places.join(" and ")
+    )
 }
 
 fn not_covered(at: Position) -> Error {

@@ -252,9 +252,8 @@ fn a_part_is_looked_for_in_each_archive_and_is_damaged_in_none_that_never_had_it
             let report = verified(&client, &archives).await;
             assert_eq!((report.unread, report.leaves), (0, size(&opened)));
         }
-        let code = async |archives: &[PathBuf]| {
-            client.audit().verify_with(&[], archives, &none()).await.unwrap_err().code()
-        };
+        let code =
+            async |archives: &[PathBuf]| client.audit().verify_with(&[], archives, &none()).await.unwrap_err().code();
         assert_eq!(code(std::slice::from_ref(&two)).await, "archive_missing");
         assert_eq!(code(&[one.clone(), two.clone(), place.path().join("nowhere")]).await, "archive_missing");
         // Wrong bytes are a finding, also where another has nothing of them.
@@ -294,7 +293,8 @@ fn witness(size: u64) -> (String, Arc<Mutex<Vec<String>>>) {
             };
             let is_first = seen.lock().unwrap().is_empty();
             seen.lock().unwrap().push(body);
-            let (status, answer) = if is_first { ("409 Conflict", format!("{size}\n")) } else { ("500 No", String::new()) };
+            let (status, answer) =
+                if is_first { ("409 Conflict", format!("{size}\n")) } else { ("500 No", String::new()) };
             let kind = "Content-Type: text/x.tlog.size\r\nConnection: close";
             let length = answer.len();
             write!(stream, "HTTP/1.1 {status}\r\n{kind}\r\nContent-Length: {length}\r\n\r\n{answer}").unwrap();
@@ -310,14 +310,19 @@ fn a_witness_that_saw_what_was_moved_gets_its_proof_from_the_archive() {
         let (opened, client, cold) = prepared(place.path()).await;
         client.audit().apply_retention(&none()).await.unwrap();
         acts(&client, 1).await;
-        let key = "witness.example/w+cb1393dc+BIE5dw6ofRdfVqNUZsNMfszLjYqRtO43ol32D1uPybOU".parse::<VerifierKey>().unwrap();
+        let key =
+            "witness.example/w+cb1393dc+BIE5dw6ofRdfVqNUZsNMfszLjYqRtO43ol32D1uPybOU".parse::<VerifierKey>().unwrap();
         let (url, bodies) = witness(300);
         let said = client.audit().witness(&[(url, key.clone())], &none()).await.unwrap();
         assert_eq!(said.answers[0].as_ref().unwrap_err().code(), "witness_answer");
         let bodies = bodies.lock().unwrap().clone();
         let lines: Vec<&str> = bodies[1].lines().collect();
         assert_eq!(lines[0], "old 300");
-        let hashes: Vec<Hash> = lines[1..].iter().take_while(|line| !line.is_empty()).map(|line| Hash::from_base64(line).unwrap()).collect();
+        let hashes: Vec<Hash> = lines[1..]
+            .iter()
+            .take_while(|line| !line.is_empty())
+            .map(|line| Hash::from_base64(line).unwrap())
+            .collect();
         let old = client.audit().consistency(None, 300, None).await.unwrap().old;
         verify_consistency(old, (said.head.size, said.head.root), &hashes).unwrap();
         // Without the archive it is told where the leaves are, and another time is as good.
@@ -358,7 +363,7 @@ fn a_beginning_that_was_moved_names_the_one_head_that_was_lost() {
         client.set_audit_retention(200, &place.path().join("cold")).await.unwrap();
         let moved = client.audit().apply_retention(&none()).await.unwrap();
         let previous = moved[0].previous.as_ref().unwrap();
-        assert_eq!((moved[0].log, moved[0].from, previous.size), (2, 0, 304));
+        assert_eq!((moved[0].log, moved[0].from, previous.size), (2, 0, 305));
         assert_eq!(client.audit().archived().await.unwrap()[0].previous.as_ref(), Some(previous));
         verified(&client, &[]).await;
         // Another head of the first log was published, which no later log names, whatever its beginning says.

@@ -54,7 +54,9 @@ impl Answer for Exported {
         page.line(format!("wrote {} ({})", count(self.files, "file"), bytes(self.bytes)));
         if self.lacks {
             let from = self.from;
-            page.line(format!("leaves before {from} were moved to an archive and are not in it: verify it with --from {from}"));
+            page.line(format!(
+                "leaves before {from} were moved to an archive and are not in it: verify it with --from {from}"
+            ));
         }
     }
 }

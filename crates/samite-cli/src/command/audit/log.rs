@@ -137,7 +137,8 @@ impl Answer for Acts {
 impl Acts {
     fn show_earlier(&self, page: &mut Page) {
         if self.minimum > 0 {
-            let what = format!("leaves before {} were moved to an archive: `samite retain show` names it", self.minimum);
+            let what =
+                format!("leaves before {} were moved to an archive: `samite retain show` names it", self.minimum);
             page.styled(Style::Dim, what);
         }
         for log in &self.earlier {
