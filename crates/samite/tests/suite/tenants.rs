@@ -464,7 +464,7 @@ fn who_sees_the_whole_tenant_is_written_down() {
         ("policy/records.rs", 1, "for who may operate the tenant"),
         ("policy/refusal.rs", 1, "for who may operate the tenant"),
         ("policy/region.rs", 4, "for who may operate the tenant"),
-        ("policy/retention.rs", 4, "for who may operate the tenant"),
+        ("policy/retention.rs", 5, "for who may operate the tenant"),
         ("redaction/mod.rs", 2, "the tenant's policy and secrets, for who may operate the tenant"),
         ("workspace/attach.rs", 1, "whether a directory is somebody else's"),
     ];

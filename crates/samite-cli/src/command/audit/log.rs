@@ -104,7 +104,7 @@ impl Act {
 }
 
 #[derive(Serialize)]
-struct Acts {
+struct Listed {
     acts: Vec<Act>,
     /// The first leaf of the log that is in the store: those before it were moved to an archive.
     minimum: u64,
@@ -112,7 +112,7 @@ struct Acts {
     earlier: Vec<u64>,
 }
 
-impl Answer for Acts {
+impl Answer for Listed {
     fn show(&self, page: &mut Page) {
         if self.acts.is_empty() {
             page.line("nothing that matches was logged");
@@ -134,7 +134,7 @@ impl Answer for Acts {
     }
 }
 
-impl Acts {
+impl Listed {
     fn show_earlier(&self, page: &mut Page) {
         if self.minimum > 0 {
             let what =
@@ -198,7 +198,7 @@ impl Log {
         if self.older.is_some() {
             earlier.clear();
         }
-        surface.printer.answer(&Acts { acts, minimum, earlier })?;
+        surface.printer.answer(&Listed { acts, minimum, earlier })?;
         Ok(ExitCode::SUCCESS)
     }
 }
