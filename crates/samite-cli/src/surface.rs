@@ -86,10 +86,12 @@ impl Surface {
             self.printer.note(&format!("erasure {} was {what}", done.started.erasure.short()));
         }
         if let Some(error) = store.erasures_wait() {
-            self.printer.note(&format!(
-                "an erasure is not finished: {}; what it takes cannot be read any more",
-                error.message()
-            ));
+            let so_far = if store.is_unreadable_by_now() {
+                "what it takes cannot be read any more"
+            } else {
+                "`samite erase resume` goes on once that is mended"
+            };
+            self.printer.note(&format!("an erasure is not finished: {}; {so_far}", error.message()));
         }
         if store.is_first_use() {
             self.printer.note(&format!("made a store in {}", store.directory().display()));

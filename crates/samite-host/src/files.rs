@@ -6,6 +6,7 @@
 
 mod append;
 mod atomic;
+mod kept;
 mod lock;
 mod range;
 mod reading;
@@ -15,6 +16,7 @@ pub use atomic::{
     TEMPORARY_SUFFIX, erase, is_temporary, remove_temporaries, replace_and_erase, replace_unsynced, write_atomic,
     write_new,
 };
+pub use kept::open_for_good;
 pub use lock::FileLock;
 pub(crate) use lock::{PATIENCE, lock_within};
 pub use range::RangeFile;

@@ -4,6 +4,7 @@ pub mod canary;
 mod hold;
 mod plan;
 mod root;
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ pub use plan::{
     SessionFacts, holds_words, plan,
 };
 pub use root::Root;
+pub use runs::RunSet;
 
 use crate::{ArtifactId, BranchId, FamilyId, JournalId, SessionId};
 use serde::{Deserialize, Serialize};

@@ -186,10 +186,14 @@ impl Embedded {
         &self.erased
     }
 
-    /// Why erasures of this store wait, if some do: nothing of what they take can be read any more, and others are in the way of
-    /// taking the rest of it off the disk. Whoever opens the store a minute later tries again.
+    /// Why erasures of this store wait, if some do. Whoever opens the store a minute later tries again.
     pub const fn erasures_wait(&self) -> Option<&samite_model::Error> {
         self.erasures_wait.as_ref()
+    }
+
+    /// Whether nothing of what they take can be read any more, and others are in the way of taking the rest of it off the disk.
+    pub fn is_unreadable_by_now(&self) -> bool {
+        self.erasures_wait.as_ref().is_none_or(crate::erasure::is_unreadable)
     }
 
     /// The store.

@@ -118,6 +118,9 @@ pub(crate) mod register {
     /// A legal hold; hash = the person's pseudonym or the session. The register's entry has the rest (tenant's control
     /// journal).
     pub(crate) const HOLD: u16 = 32;
+    /// An erasure that is not done takes more than was planned; hash = its id, value = 1 once no more is looked for, else 0
+    /// (tenant's control journal).
+    pub(crate) const EXTENDED: u16 = 33;
     /// What is looked for in what is written: the entry that set the register has it.
     pub(crate) const REDACTION: u16 = 43;
     /// A registered secret, which the entry that set the register has; hash = keyed hash of its name.
@@ -564,13 +567,18 @@ pub(crate) fn erasure_started(started: &ErasureStarted) -> Projection {
 pub(crate) fn erasure_extended(extended: &ErasureExtended) -> Projection {
     let id = extended.erasure.as_bytes().to_vec();
     let kept = extended.kept.iter().map(|kept| kept.journal.0);
-    kept.fold(Projection::default(), |projection, journal| projection.row(row::KEPT, journal, id.clone()))
+    let projection =
+        Projection::default().set(register::EXTENDED, *extended.erasure.as_bytes(), vec![u8::from(extended.reached)]);
+    kept.fold(projection, |projection, journal| projection.row(row::KEPT, journal, id.clone()))
 }
 
 /// An erasure is done.
 pub(crate) fn erased(erased: &Erased) -> Projection {
     let id = *erased.erasure.as_bytes();
-    let projection = Projection::default().row(row::ERASED, id, Vec::new()).clear(register::ERASING, id);
+    let projection = Projection::default()
+        .row(row::ERASED, id, Vec::new())
+        .clear(register::ERASING, id)
+        .clear(register::EXTENDED, id);
     match erased.scope {
         Scope::User => projection.set(register::ERASED_SUBJECT, *erased.subject.as_bytes(), id.to_vec()),
         _ => projection,

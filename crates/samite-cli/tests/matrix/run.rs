@@ -51,6 +51,7 @@ const ELSEWHERE: [&str; 16] = [
     "audit.prune.removed",
     "erase.keys_destroyed",
     "erase.others",
+    "erase.said_again",
     "erase.replayed",
     "keys.epoch_destroyed",
     "keys.master.before_destroy",

@@ -4,7 +4,7 @@ use super::io_error;
 use samite_model::Result;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// A file that is read in parts, from any thread.
@@ -30,6 +30,12 @@ impl RangeFile {
     /// `unavailable`, naming the path.
     pub fn length(&self) -> Result<u64> {
         Ok(self.file.metadata().map_err(|source| io_error("look at", &self.path, source))?.len())
+    }
+
+    /// The device and inode.
+    pub(super) fn identity(&self) -> Result<(u64, u64)> {
+        let metadata = self.file.metadata().map_err(|source| io_error("look at", &self.path, source))?;
+        Ok((metadata.dev(), metadata.ino()))
     }
 
     /// Fills a place with the bytes of a range and returns how many came: fewer when the file ends before it is full.

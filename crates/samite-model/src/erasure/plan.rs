@@ -1,5 +1,6 @@
 //! The traversal.
 
+use super::runs::joined;
 use super::{Run, Scope};
 use crate::{ArtifactId, EntryKind, FamilyId, JournalId, Position, Pseudonym, SessionId};
 use serde::{Deserialize, Serialize};
@@ -376,21 +377,6 @@ fn entries(from: u64, to: u64, facts: &Facts) -> Plan {
 
 fn one(at: Position) -> Run {
     Run { journal: at.journal, first: at.seq, last: at.seq }
-}
-
-/// The same entries in as few runs as can be, each once.
-fn joined(mut runs: Vec<Run>) -> Vec<Run> {
-    runs.sort_unstable();
-    let mut joined: Vec<Run> = Vec::with_capacity(runs.len());
-    for run in runs {
-        match joined.last_mut() {
-            Some(last) if last.journal == run.journal && run.first <= last.last.saturating_add(1) => {
-                last.last = last.last.max(run.last);
-            }
-            _ => joined.push(run),
-        }
-    }
-    joined
 }
 
 /// Whether one of the runs holds this entry, or one before it in its journal.

@@ -22,8 +22,10 @@ const TICK: i64 = 2_000_000_000;
 pub struct Delivered {
     /// New versions.
     pub published: Vec<ArtifactRecord>,
-    /// How many files are as their last versions, or as one that was erased.
+    /// How many files are as their last versions.
     pub unchanged: u64,
+    /// The files that are as an artifact that was erased: they do not come back by themselves.
+    pub passed_over: Vec<String>,
     /// What could not be published, and why. It is tried again the next time.
     pub failed: Vec<NotDelivered>,
 }
@@ -166,7 +168,9 @@ impl Writer {
                         Ok(puts) => delivered.take(puts),
                         Err(error) if error.code() == "no_file" => {}
                         // It does not come back by itself.
-                        Err(error) if error.code() == "artifact_erased" => delivered.unchanged += 1,
+                        Err(error) if error.code() == "artifact_erased" => {
+                            delivered.passed_over.push(path.to_string());
+                        }
                         Err(error) if is_of_file(&error, workspace, path) => delivered.fail(path, error),
                         Err(error) => return Err(error),
                     }

@@ -466,7 +466,7 @@ impl Writer {
                 continue;
             }
             // One that is erased meanwhile does not come back by this.
-            let hashes = vec![self.core().artifact_hash(owner, &record.name, &record.sha256)?];
+            let hashes = self.core().erased_hashes(owner, record)?;
             let control = self.core().tenant_control();
             commit.guards.push(Guard::RowAbsent { journal: control, kind: row::ERASED_ARTIFACT, hashes });
             draft.id = record.lineage.entry;

@@ -3,9 +3,9 @@
 use crate::core::Core;
 use crate::payload::{ErasureExtended, ErasureStarted};
 use samite_ledger::Read;
-use samite_model::erasure::Run;
+use samite_model::erasure::{Run, RunSet};
 use samite_model::{EntryKind, FamilyId, Header, JournalId, KeyId, Position, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 const PAGE: u64 = 512;
 
@@ -13,22 +13,19 @@ const PAGE: u64 = 512;
 #[derive(Debug, Default)]
 pub(super) struct Before {
     keys: HashSet<KeyId>,
-    runs: HashMap<JournalId, Vec<Run>>,
+    runs: RunSet,
     closed: HashSet<JournalId>,
 }
 
 impl Before {
     /// Whether one of them may have taken this entry: where it has no payload, it did.
     pub(super) fn may_have(&self, at: Position, key: KeyId) -> bool {
-        let within = |run: &Run| run.first <= at.seq && at.seq <= run.last;
-        self.keys.contains(&key)
-            || self.closed.contains(&at.journal)
-            || self.runs.get(&at.journal).is_some_and(|runs| runs.iter().any(within))
+        self.keys.contains(&key) || self.closed.contains(&at.journal) || self.runs.has(at)
     }
 
     /// Whether some of a journal's entries may have gone without their keys.
     fn is_near(&self, journal: JournalId) -> bool {
-        self.closed.contains(&journal) || self.runs.contains_key(&journal)
+        self.closed.contains(&journal) || self.runs.has_of(journal)
     }
 }
 
@@ -38,18 +35,16 @@ impl Core {
         let all: Vec<(Position, ErasureStarted)> = self.said_of_tenant(EntryKind::ERASURE_STARTED).await?;
         let mut before = Before::default();
         let mut ids = HashSet::new();
+        let mut runs: Vec<Run> = Vec::new();
         for (_, started) in all.into_iter().take_while(|(_, started)| this.is_none_or(|this| this != started.erasure)) {
             ids.insert(started.erasure);
             before.keys.extend(started.keys);
             before.closed.extend(started.close);
-            for run in started.runs {
-                before.runs.entry(run.journal).or_default().push(run);
-            }
+            runs.extend(started.runs);
         }
         let extended: Vec<(Position, ErasureExtended)> = self.said_of_tenant(EntryKind::ERASURE_EXTENDED).await?;
-        for run in extended.into_iter().filter(|(_, one)| ids.contains(&one.erasure)).flat_map(|(_, one)| one.runs) {
-            before.runs.entry(run.journal).or_default().push(run);
-        }
+        runs.extend(extended.into_iter().filter(|(_, one)| ids.contains(&one.erasure)).flat_map(|(_, one)| one.runs));
+        before.runs = RunSet::new(runs);
         Ok(before)
     }
 

@@ -3,25 +3,27 @@
 use crate::client::Client;
 use crate::payload::Counted;
 use crate::views::row;
-use samite_ledger::{JournalFilter, JournalKind, RowQuery};
-use samite_model::erasure::{Plan, Scope};
-use samite_model::{BlockId, Error, Observer, Position, Pseudonym, Result};
+use samite_ledger::{BlockPlace, BlockRow, JournalFilter, JournalKind, RowQuery};
+use samite_model::envelope::{Envelope, PREFIX_SIZE, TAG_SIZE};
+use samite_model::erasure::{Plan, RunSet, Scope};
+use samite_model::{BlockId, Error, ErrorKind, KeyId, Observer, Position, Pseudonym, Result};
 use samite_workspace::{CollectOptions, Collected, Root, count_reachable};
 use std::time::Duration;
 
 /// How often it is waited for writers whose snapshots keep blocks, and how long each time.
 const ROUNDS: usize = 60;
 const PAUSE: Duration = Duration::from_millis(100);
+/// So much of a sealed block says which key it is under.
+const HEAD: usize = PREFIX_SIZE + TAG_SIZE;
 
 impl Client {
     /// How many blocks an erasure takes, and how many stay because others need them.
     pub(super) async fn count_blocks(&self, scope: &Scope, subject: Pseudonym, plan: &Plan) -> Result<Vec<Counted>> {
         let (mut going, mut staying): (Vec<Root>, Vec<Root>) = (Vec::new(), Vec::new());
+        let runs = if scope.destroys_keys() { &plan.foreign } else { &plan.runs };
+        let runs = RunSet::new(runs.iter().copied());
         for (root, from) in self.roots_with_places().await? {
-            let runs = if scope.destroys_keys() { &plan.foreign } else { &plan.runs };
-            let named =
-                runs.iter().any(|run| run.journal == from.journal && run.first <= from.seq && from.seq <= run.last);
-            let goes = named || (scope.destroys_keys() && root.owner == subject);
+            let goes = runs.has(from) || (scope.destroys_keys() && root.owner == subject);
             if goes { going.push(root) } else { staying.push(root) }
         }
         // What nobody else's key opens goes with the key, whoever names it.
@@ -124,15 +126,32 @@ impl Client {
         Ok(())
     }
 
-    /// How many blocks of an owner are left.
-    pub(super) async fn blocks_left(&self, owner: Pseudonym) -> Result<u64> {
+    /// How many blocks of an owner are left that are sealed under these keys: whoever came back has others.
+    pub(super) async fn blocks_left(&self, owner: Pseudonym, keys: &[KeyId]) -> Result<u64> {
         let mut after = None;
         let mut left = 0;
         loop {
             let page = self.core.0.blocks.blocks(after, 4096).await?;
             let Some(last) = page.last() else { return Ok(left) };
             after = Some(last.id);
-            left += page.iter().filter(|block| block.owner == owner).count() as u64;
+            for block in page.iter().filter(|block| block.owner == owner) {
+                left += u64::from(self.is_sealed_under(block, keys).await?);
+            }
         }
+    }
+
+    /// Whether a block says that one of these keys sealed it. One that is not where it should be says nothing.
+    async fn is_sealed_under(&self, block: &BlockRow, keys: &[KeyId]) -> Result<bool> {
+        let head = match &block.place {
+            BlockPlace::Inline(_) => self.core.0.blocks.inline_blocks(vec![block.id]).await?.pop().flatten(),
+            BlockPlace::Pack { pack, offset, length } => {
+                let length = HEAD.min(usize::try_from(*length).unwrap_or(HEAD));
+                match self.core.0.packs.read(*pack, *offset, length).await {
+                    Err(error) if error.kind() == ErrorKind::Corrupt => None,
+                    head => Some(head?),
+                }
+            }
+        };
+        Ok(head.is_some_and(|head| Envelope::parse(&head).is_ok_and(|parts| keys.contains(&parts.key))))
     }
 }

@@ -65,7 +65,11 @@ impl Embedded {
         observer.tell("fencing writers", 0, None);
         let close = core.to_close(started).await?;
         // What a collection that this person began took would else count as missing.
-        core.carry_over(started).await?;
+        // What is done of it by somebody who came back is somebody else's.
+        let reached = all && core.others_reached(started.erasure).await?;
+        if !reached {
+            core.carry_over(started).await?;
+        }
         kill_point("erase.carried_over");
         let keys = started.keys.clone();
         core.0.ledger.erase(Erasure { close: close.clone(), keys, ..Erasure::default() }).await?;
@@ -74,12 +78,17 @@ impl Embedded {
         if replayed {
             // They are of those who used the store that this is a copy of.
             tenant.end_pins(None).await?;
-        } else if all {
+        } else if all && !reached {
             tenant.end_pins(Some(started.subject)).await?;
         }
         kill_point("erase.fenced");
-        if all {
+        let mut notes = 0;
+        if all && !reached {
+            // Until their keys are gone nobody can come back, and all that is noted is theirs.
+            notes = self.erase_all_notes(started)?;
             core.reach_others(started).await?;
+        }
+        if all {
             kill_point("erase.others");
         }
 
@@ -112,7 +121,7 @@ impl Embedded {
             }
         }
         observer.tell("removing files", 0, None);
-        let files = self.erase_files(started, &found.doubts)?;
+        let files = notes + self.erase_files(started, &found.doubts)?;
         kill_point("erase.files_removed");
 
         let collected = match self.clean(started, &tenant, observer).await {
@@ -120,10 +129,11 @@ impl Embedded {
             collected => collected?,
         };
         let left = core.found(started, &close, &HashSet::new(), observer).await?.left;
-        let blocks = if all { tenant.blocks_left(started.subject).await? } else { 0 };
+        let blocks = if all { tenant.blocks_left(started.subject, &started.keys).await? } else { 0 };
         if left > 0 || blocks > 0 {
             let what = format!("{left} payloads and {blocks} blocks are still there");
-            return Err(Error::unavailable("erasure_incomplete", what).hint("`samite erase resume` goes on"));
+            let error = Error::unavailable("erasure_incomplete", what).hint("`samite erase resume` goes on");
+            return Ok(Carried::Waits(error));
         }
         let derived_root = root_of(&started.derived);
         let erased = Erased {

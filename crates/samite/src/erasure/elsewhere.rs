@@ -3,17 +3,26 @@
 //! Words go. An entry that names the person and tells its owner something, such as who read what, is said again with a
 //! pseudonym in place of the name before it goes: its owner keeps what it says.
 
-use crate::core::{Author, Core, Draft};
+use crate::core::{Author, Core, Draft, to_json};
 use crate::log::Entry;
 use crate::payload::{ErasureExtended, ErasureStarted, GrantRevoked, Granted, ReadRecorded};
 use crate::tenant::By;
-use crate::views::{self, Projection};
-use samite_ledger::{Append, Commit, JournalFilter, JournalKind, JournalState, Read};
-use samite_model::erasure::{Elsewhere, Hold, Run, holds_words};
-use samite_model::{EntryKind, Header, JournalId, Owner, Position, Principal, Pseudonym, Result, SessionId};
-use std::collections::{BTreeSet, HashSet};
+use crate::views::{self, Projection, register};
+use samite_host::kill_point;
+use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewEntry, Read, Register};
+use samite_model::erasure::{Elsewhere, Hold, Run, RunSet, holds_words};
+use samite_model::{
+    EntryKind, Error, FamilyId, Header, JournalId, Owner, Position, Principal, Pseudonym, Result, SessionId,
+};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 const PAGE: usize = 512;
+
+/// So many entries are said again in one commit.
+const TOGETHER: usize = 256;
+
+/// How often it is looked again because holds or grants changed.
+const ROUNDS: usize = 64;
 
 /// What there is of a person in journals of others.
 #[derive(Debug, Default)]
@@ -24,6 +33,9 @@ pub(super) struct InOthers {
     /// How many entries others wrote in journals that go with the person.
     pub(super) by_others: u64,
 }
+
+/// The ids of grants that stand.
+type Standing = HashSet<[u8; 16]>;
 
 /// An entry that names the person, as its owner keeps it.
 enum Again {
@@ -46,7 +58,7 @@ pub(crate) fn nameless(principal: &Principal, subject: Pseudonym) -> Principal {
 
 impl Core {
     /// The pseudonyms under which a person acted. They stand in headers, which stay.
-    async fn actors_of(&self, subject: Pseudonym) -> Result<HashSet<Pseudonym>> {
+    pub(super) async fn actors_of(&self, subject: Pseudonym) -> Result<HashSet<Pseudonym>> {
         let control = self.tenant_control();
         let mut actors = HashSet::new();
         let Some(state) = self.0.ledger.journal(control).await? else { return Ok(actors) };
@@ -59,7 +71,11 @@ impl Core {
     }
 
     /// The headers of a journal's own entries.
-    async fn headers_of(&self, state: &JournalState, kinds: Vec<EntryKind>) -> Result<Vec<(Position, Header)>> {
+    pub(super) async fn headers_of(
+        &self,
+        state: &JournalState,
+        kinds: Vec<EntryKind>,
+    ) -> Result<Vec<(Position, Header)>> {
         let mut headers = Vec::new();
         let mut from = state.parent.map_or(1, |parent| parent.seq + 1);
         while from <= state.head {
@@ -81,7 +97,7 @@ impl Core {
     }
 
     /// An entry, where its payload is there and can be opened. What cannot be is named by a verification.
-    async fn readable(&self, at: Position) -> Result<Option<Entry>> {
+    pub(super) async fn readable(&self, at: Position) -> Result<Option<Entry>> {
         match self.entry_at(at).await {
             Ok(entry) => Ok(entry.payload.is_some().then_some(entry)),
             Err(error) if error.kind() == samite_model::ErrorKind::Corrupt => Ok(None),
@@ -112,6 +128,7 @@ impl Core {
             };
             let keeps = |owner: Pseudonym| crate::erasure::keeps(holds, owner, state.family);
             let mut words: HashSet<Position> = HashSet::new();
+            let mut standing: Option<Standing> = None;
             for (at, header) in self.headers_of(&state, kinds).await? {
                 let held = keeps(header.owner);
                 match header.kind {
@@ -120,7 +137,11 @@ impl Core {
                             continue;
                         };
                         if self.names(&entry, subject)? {
-                            let said_again = self.said_again(&entry, subject)?.is_some();
+                            if standing.is_none() {
+                                standing = Some(self.grants_standing(state.id).await?.1);
+                            }
+                            let standing = standing.get_or_insert_default();
+                            let said_again = self.said_again(&entry, subject, standing)?.is_some();
                             found.elsewhere.push(Elsewhere { at, said_again, held });
                         }
                     }
@@ -177,8 +198,9 @@ impl Core {
         })
     }
 
-    /// What an entry that names the person says without the name. A grant to the person says nothing then: it ends.
-    fn said_again(&self, entry: &Entry, subject: Pseudonym) -> Result<Option<Again>> {
+    /// What an entry that names the person says without the name. A grant to the person says nothing then: it ends. One that
+    /// does not stand is not to stand again: what is left of it is the end of those that it replaced.
+    fn said_again(&self, entry: &Entry, subject: Pseudonym, standing: &Standing) -> Result<Option<Again>> {
         Ok(Some(match entry.header.kind {
             EntryKind::READ_RECORDED => {
                 let said: ReadRecorded = entry.json()?;
@@ -194,76 +216,162 @@ impl Core {
                     return Ok(None);
                 }
                 said.grant.by = nameless(&said.grant.by, subject);
+                if !standing.contains(entry.header.id.as_bytes()) {
+                    let ends = !said.replaces.is_empty();
+                    return Ok(
+                        ends.then_some(Again::Revoked(GrantRevoked { grants: said.replaces, by: said.grant.by }))
+                    );
+                }
                 said.replaces.push(entry.header.id);
                 Again::Granted(said)
             }
         }))
     }
 
-    /// After the fence: takes what came meanwhile into the erasure, and says again what others keep.
+    /// After the fence: takes what came meanwhile into the erasure, and says again what others keep. When this returns, that no
+    /// more is looked for is durable: whoever comes back by the name is somebody else.
     pub(super) async fn reach_others(&self, started: &ErasureStarted) -> Result<()> {
-        let holds = self.holds().await?;
-        let found = self.in_others(started.subject, &holds).await?;
-        let known = self.foreign_runs(started).await?;
-        let new = |one: &&Elsewhere| {
-            let run = Run { journal: one.at.journal, first: one.at.seq, last: one.at.seq };
-            !one.held && !known.iter().any(|known| known.meets(&run))
-        };
-        let late: Vec<Run> = found
-            .elsewhere
-            .iter()
-            .filter(new)
-            .map(|one| Run { journal: one.at.journal, first: one.at.seq, last: one.at.seq })
-            .collect();
-        if !late.is_empty() {
-            let kept = self.rows_to_keep(&late, &started.close).await?;
-            let extended = ErasureExtended { erasure: started.erasure, runs: late, kept };
-            let draft = self.draft(EntryKind::ERASURE_EXTENDED, &extended, views::erasure_extended(&extended))?;
-            self.append_as_tenant(started.by(), vec![draft], Vec::new()).await?;
+        for found in self.take_late(started).await? {
+            let (journal, places) = found;
+            self.say_again(journal, &places, started).await?;
         }
-        for one in found.elsewhere.iter().filter(|one| one.said_again && !one.held) {
-            self.say_again(one.at, started).await?;
-        }
-        Ok(())
+        kill_point("erase.said_again");
+        let reached = ErasureExtended { erasure: started.erasure, runs: Vec::new(), kept: Vec::new(), reached: true };
+        let draft = self.draft(EntryKind::ERASURE_EXTENDED, &reached, views::erasure_extended(&reached))?;
+        self.append_as_tenant(started.by(), vec![draft], Vec::new()).await
     }
 
-    /// Says an entry again without the person's name, unless that was done.
-    async fn say_again(&self, at: Position, started: &ErasureStarted) -> Result<()> {
-        let Some(entry) = self.readable(at).await? else { return Ok(()) };
-        let Some(again) = self.said_again(&entry, started.subject)? else { return Ok(()) };
-        let Some(state) = self.0.ledger.journal(at.journal).await? else { return Ok(()) };
-        let rest = JournalState { parent: Some(at), ..state };
-        for later in self.entries_of(&rest, vec![entry.header.kind]).await? {
-            let same = later.header.owner == entry.header.owner
-                && later.payload.is_some()
-                && match &again {
-                    Again::Read(said) => later.json::<ReadRecorded>()? == *said,
-                    Again::Revoked(said) => later.json::<GrantRevoked>()? == *said,
-                    Again::Granted(_) => later.json::<Granted>()?.replaces.contains(&entry.header.id),
-                };
-            if same {
-                return Ok(());
-            }
-        }
-        let none = Projection::default;
-        let draft = match &again {
-            Again::Read(said) => self.draft(EntryKind::READ_RECORDED, said, none())?,
-            Again::Revoked(said) => self.draft(EntryKind::GRANT_REVOKED, said, views::grant_revoked(said))?,
-            Again::Granted(said) => {
-                let mut draft = self.draft(EntryKind::GRANTED, said, none())?;
-                draft.views = views::granted(draft.id, said);
-                draft
-            }
-        };
-        self.append_for(entry.header.owner, at.journal, started.by(), draft).await
+    /// Whether all that an erasure takes of what is in journals of others was found and said again.
+    pub(super) async fn others_reached(&self, erasure: FamilyId) -> Result<bool> {
+        let (_, registers) = self.0.ledger.registers(self.tenant_control()).await?;
+        let says = |one: &Register| one.kind == register::EXTENDED && one.hash == erasure.0 && one.value == [1];
+        Ok(registers.iter().any(says))
     }
 
-    /// Appends to a journal for its owner, in the tenant's name.
-    async fn append_for(&self, owner: Pseudonym, journal: JournalId, by: By, draft: Draft) -> Result<()> {
+    /// Takes what came since an erasure was planned, unless a hold keeps it, and returns what is to be said again, by journal.
+    async fn take_late(&self, started: &ErasureStarted) -> Result<BTreeMap<JournalId, Vec<Position>>> {
+        for _ in 0..ROUNDS {
+            let (version, holds) = self.holds_at().await?;
+            let found = self.in_others(started.subject, &holds).await?.elsewhere;
+            let known = RunSet::new(self.foreign_runs(started).await?);
+            let late: Vec<Run> = found
+                .iter()
+                .filter(|one| !one.held && !known.has(one.at))
+                .map(|one| Run { journal: one.at.journal, first: one.at.seq, last: one.at.seq })
+                .collect();
+            if !late.is_empty() {
+                let kept = self.rows_to_keep(&late, &started.close).await?;
+                let extended = ErasureExtended { erasure: started.erasure, runs: late, kept, reached: false };
+                let draft = self.draft(EntryKind::ERASURE_EXTENDED, &extended, views::erasure_extended(&extended))?;
+                let guard = Guard::Registers { journal: self.tenant_control(), version };
+                match self.append_as_tenant(started.by(), vec![draft], vec![guard]).await {
+                    // A hold came in between.
+                    Err(error) if error.code() == "registers_moved" => continue,
+                    other => other?,
+                }
+            }
+            let mut again: BTreeMap<JournalId, Vec<Position>> = BTreeMap::new();
+            for one in found.iter().filter(|one| one.said_again && !one.held) {
+                again.entry(one.at.journal).or_default().push(one.at);
+            }
+            return Ok(again);
+        }
+        Err(Error::unavailable("store_busy", "holds keep changing").hint("`samite erase resume` goes on"))
+    }
+
+    /// Says entries of a journal again without the person's name, as far as that was not done.
+    async fn say_again(&self, journal: JournalId, places: &[Position], started: &ErasureStarted) -> Result<()> {
+        let Some(state) = self.0.ledger.journal(journal).await? else { return Ok(()) };
+        let mut known: Option<HashSet<(Pseudonym, u16, Vec<u8>)>> = None;
+        let mut batch: Vec<NewEntry> = Vec::new();
+        let (_, standing) = self.grants_standing(journal).await?;
+        for at in places {
+            let Some(entry) = self.readable(*at).await? else { continue };
+            let (kind, said, views) = match self.said_again(&entry, started.subject, &standing)? {
+                Some(Again::Granted(_)) => {
+                    self.grant_again(&entry, started).await?;
+                    continue;
+                }
+                Some(Again::Read(said)) => (EntryKind::READ_RECORDED, to_json(&said)?, Projection::default()),
+                Some(Again::Revoked(said)) => (EntryKind::GRANT_REVOKED, to_json(&said)?, views::grant_revoked(&said)),
+                None => continue,
+            };
+            if known.is_none() {
+                // What was said again is later than the first of them.
+                let rest = JournalState { parent: places.first().copied(), ..state };
+                known = Some(self.said_since(&rest).await?);
+            }
+            let owner = entry.header.owner;
+            if !known.get_or_insert_default().insert((owner, kind.code(), said.clone())) {
+                continue;
+            }
+            let draft = Draft { id: self.entry_id()?, kind, payload: said, views };
+            batch.push(self.seal_for(owner, journal, started.by(), draft)?);
+            if batch.len() >= TOGETHER {
+                self.append_sealed(journal, std::mem::take(&mut batch), Vec::new()).await?;
+            }
+        }
+        if batch.is_empty() { Ok(()) } else { self.append_sealed(journal, batch, Vec::new()).await }
+    }
+
+    /// What a journal says of reads, and of grants that were taken back, whose it is and by which kind.
+    async fn said_since(&self, state: &JournalState) -> Result<HashSet<(Pseudonym, u16, Vec<u8>)>> {
+        let mut said = HashSet::new();
+        let kinds = vec![EntryKind::READ_RECORDED, EntryKind::GRANT_REVOKED];
+        for (at, header) in self.headers_of(state, kinds).await? {
+            let Some(entry) = self.readable(at).await? else { continue };
+            let words = match header.kind {
+                EntryKind::READ_RECORDED => to_json(&entry.json::<ReadRecorded>()?)?,
+                _ => to_json(&entry.json::<GrantRevoked>()?)?,
+            };
+            said.insert((header.owner, header.kind.code(), words));
+        }
+        Ok(said)
+    }
+
+    /// Says a grant again without the name of who gave it, while it stands.
+    async fn grant_again(&self, entry: &Entry, started: &ErasureStarted) -> Result<()> {
+        let journal = entry.position.journal;
+        for _ in 0..ROUNDS {
+            let (version, standing) = self.grants_standing(journal).await?;
+            let draft = match self.said_again(entry, started.subject, &standing)? {
+                Some(Again::Granted(said)) => {
+                    let mut draft = self.draft(EntryKind::GRANTED, &said, Projection::default())?;
+                    draft.views = views::granted(draft.id, &said);
+                    draft
+                }
+                Some(Again::Revoked(said)) => {
+                    self.draft(EntryKind::GRANT_REVOKED, &said, views::grant_revoked(&said))?
+                }
+                _ => return Ok(()),
+            };
+            let sealed = self.seal_for(entry.header.owner, journal, started.by(), draft)?;
+            match self.append_sealed(journal, vec![sealed], vec![Guard::Registers { journal, version }]).await {
+                // It may have been taken back.
+                Err(error) if error.code() == "registers_moved" => {}
+                other => return other,
+            }
+        }
+        Err(Error::unavailable("store_busy", "grants keep changing").hint("`samite erase resume` goes on"))
+    }
+
+    /// The ids of the grants of a journal that stand, with the version of its registers.
+    async fn grants_standing(&self, journal: JournalId) -> Result<(u64, Standing)> {
+        let (version, registers) = self.0.ledger.registers(journal).await?;
+        let grants = registers.iter().filter(|one| one.kind == register::GRANT);
+        Ok((version, grants.map(|one| one.hash).collect()))
+    }
+
+    /// Seals an entry for the owner of a journal, in the tenant's name.
+    fn seal_for(&self, owner: Pseudonym, journal: JournalId, by: By, draft: Draft) -> Result<NewEntry> {
         let subject = self.0.keys.subject_of(owner)?;
         let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
-        let appends = vec![Append { journal, entries: vec![self.seal(journal, &author, draft)?] }];
-        match self.0.ledger.commit(Commit { appends, ..Commit::default() }).await {
+        self.seal(journal, &author, draft)
+    }
+
+    async fn append_sealed(&self, journal: JournalId, entries: Vec<NewEntry>, guards: Vec<Guard>) -> Result<()> {
+        let commit = Commit { appends: vec![Append { journal, entries }], guards, ..Commit::default() };
+        match self.0.ledger.commit(commit).await {
             // What is closed goes by itself.
             Err(error) if error.code() == "journal_closed" => Ok(()),
             other => other.map(|_| ()),

@@ -9,9 +9,10 @@ use samite_model::erasure::{
     ArtifactFacts, Facts, Hold, JournalFacts, MergeFacts, Reference, Role, Run, Scope, SessionFacts,
 };
 use samite_model::tree::TreePath;
-use samite_model::{ArtifactId, BlockId, EntryKind, FamilyId, Position, Pseudonym, Result, SessionId};
+use samite_model::{ArtifactId, BlockId, EntryKind, ErrorKind, FamilyId, Position, Pseudonym, Result, SessionId};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry as Looked;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 const PAGE: usize = 512;
 
@@ -61,7 +62,8 @@ impl Core {
                 _ => {}
             }
         }
-        self.artifact_facts(&states, &mut facts).await?;
+        let inputs = !matches!(scope, Scope::Entries { .. });
+        self.artifact_facts(&states, inputs, &mut facts).await?;
         if *scope == Scope::User {
             let found = self.in_others(subject, holds).await?;
             facts.elsewhere = found.elsewhere;
@@ -113,7 +115,8 @@ impl Core {
         }))
     }
 
-    async fn artifact_facts(&self, states: &[JournalState], facts: &mut Facts) -> Result<()> {
+    /// The artifacts; what they were made of is looked up where that is asked for.
+    async fn artifact_facts(&self, states: &[JournalState], inputs: bool, facts: &mut Facts) -> Result<()> {
         let mut contents: HashMap<BlockId, ArtifactId> = HashMap::new();
         let mut made: Vec<(ArtifactFacts, ArtifactRecord)> = Vec::new();
         for state in states.iter().filter(|state| state.kind == JournalKind::Artifacts) {
@@ -158,18 +161,29 @@ impl Core {
                 }
             }
         }
-        let owners: HashSet<Pseudonym> = made.iter().map(|(of, _)| of.owner).collect();
+        // Of other owners only those can have an input's bytes who have as many of them.
+        let mut sizes: HashMap<u64, BTreeSet<Pseudonym>> = HashMap::new();
+        for (of, record) in &made {
+            sizes.entry(record.size).or_default().insert(of.owner);
+        }
+        let mut same: HashMap<(BlockId, Pseudonym), Option<BlockId>> = HashMap::new();
         for (of, record) in made {
-            let mut inputs: Vec<ArtifactId> = Vec::new();
-            for input in &record.lineage.inputs {
-                inputs.extend(contents.get(&input.content));
-                for other in owners.iter().filter(|other| **other != of.owner) {
-                    let content = self.content_as((of.owner, record.root), &input.place, *other)?;
-                    inputs.extend(content.and_then(|content| contents.get(&content)));
+            let mut found: Vec<ArtifactId> = Vec::new();
+            for input in record.lineage.inputs.iter().filter(|_| inputs) {
+                found.extend(contents.get(&input.content));
+                let owners = sizes.get(&input.size).into_iter().flatten();
+                for other in owners.filter(|other| **other != of.owner) {
+                    let content = match same.entry((input.content, *other)) {
+                        Looked::Occupied(known) => *known.get(),
+                        Looked::Vacant(new) => {
+                            *new.insert(self.content_as((of.owner, record.root), &input.place, *other)?)
+                        }
+                    };
+                    found.extend(content.and_then(|content| contents.get(&content)));
                 }
             }
-            inputs.retain(|input| *input != of.artifact);
-            facts.artifacts.push(ArtifactFacts { inputs, ..of });
+            found.retain(|input| *input != of.artifact);
+            facts.artifacts.push(ArtifactFacts { inputs: found, ..of });
         }
         Ok(())
     }
@@ -179,7 +193,9 @@ impl Core {
     fn content_as(&self, tree: (Pseudonym, BlockId), place: &str, owner: Pseudonym) -> Result<Option<BlockId>> {
         let Ok(path) = TreePath::new(place) else { return Ok(None) };
         match samite_workspace::content_as(&self.blocks(), tree, &path, owner) {
-            Err(error) if matches!(error.code(), "block_missing" | "key_destroyed" | "unknown_subject") => Ok(None),
+            Err(error) if matches!(error.code(), "key_destroyed" | "unknown_subject" | "unknown_key") => Ok(None),
+            // Whoever verifies names what is damaged; it keeps nobody else's data from being erased.
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
             other => other,
         }
     }

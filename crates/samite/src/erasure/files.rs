@@ -46,23 +46,28 @@ impl Embedded {
         Ok(removed + self.erase_notes(started)?)
     }
 
-    /// Removes notes of events of hooks: all of them with the user whose hooks they are, else those of the sessions.
-    fn erase_notes(&self, started: &ErasureStarted) -> Result<u64> {
+    /// Removes all notes of events of hooks, with the user whose hooks they are.
+    pub(super) fn erase_all_notes(&self, started: &ErasureStarted) -> Result<u64> {
         let spool = Spool::beside(self.directory());
         if spool.has_notes() != Some(true) {
             return Ok(0);
         }
-        let core = &self.store().core;
-        let local = core.0.keys.owner_pseudonym(&Owner::new(format!("user:{LOCAL_USER}"))?);
-        match started.scope {
-            Scope::User if started.subject == local => spool.forget(|_| Ok(true)),
-            _ if !started.session_keys.is_empty() => spool.forget(|missed| {
-                let Some(key) = missed.session_key() else { return Ok(false) };
-                let hash = core.erased_key_hash(started.subject, &key)?;
-                Ok(started.session_keys.iter().any(|known| known.0 == hash))
-            }),
-            _ => Ok(0),
+        let local = self.store().core.0.keys.owner_pseudonym(&Owner::new(format!("user:{LOCAL_USER}"))?);
+        if started.scope == Scope::User && started.subject == local { spool.forget(|_| Ok(true)) } else { Ok(0) }
+    }
+
+    /// Removes notes of events of hooks of the sessions.
+    fn erase_notes(&self, started: &ErasureStarted) -> Result<u64> {
+        let spool = Spool::beside(self.directory());
+        if started.session_keys.is_empty() || spool.has_notes() != Some(true) {
+            return Ok(0);
         }
+        let core = &self.store().core;
+        spool.forget(|missed| {
+            let Some(key) = missed.session_key() else { return Ok(false) };
+            let hash = core.erased_key_hash(started.subject, &key)?;
+            Ok(started.session_keys.iter().any(|known| known.0 == hash))
+        })
     }
 }
 

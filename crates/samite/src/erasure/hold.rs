@@ -2,11 +2,12 @@
 
 use crate::client::Client;
 use crate::core::Core;
-use crate::payload::{HoldLifted, HoldSet};
+use crate::payload::{ErasureStarted, HoldLifted, HoldSet};
 use crate::views::{self, register};
-use samite_ledger::Guard;
-use samite_model::erasure::{Hold, HoldOn};
-use samite_model::{EntryKind, Error, Position, Pseudonym, Result, SessionId, limits, user_name};
+use samite_ledger::{Guard, JournalFilter, JournalKind, JournalState};
+use samite_model::erasure::{Hold, HoldOn, Run, RunSet, Scope, holds_words};
+use samite_model::{EntryKind, Error, JournalId, Position, Pseudonym, Result, SessionId, limits, user_name};
+use std::collections::HashSet;
 
 /// How often a change looks again because another came in between.
 const ROUNDS: usize = 64;
@@ -32,6 +33,91 @@ impl Core {
     pub(crate) async fn holds(&self) -> Result<Vec<Hold>> {
         self.holds_at().await.map(|(_, holds)| holds)
     }
+
+    /// The first hold on a person who wrote words that are among these entries, in sessions of somebody else.
+    pub(super) async fn held_writer(&self, holds: &[Hold], owner: Pseudonym, runs: &[Run]) -> Result<Option<Hold>> {
+        for hold in holds {
+            let HoldOn::User { subject } = hold.on else { continue };
+            if subject != owner && self.wrote_words(subject, runs).await? {
+                return Ok(Some(hold.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a person wrote words that are among these entries of sessions, and are there.
+    async fn wrote_words(&self, subject: Pseudonym, runs: &[Run]) -> Result<bool> {
+        let actors = self.actors_of(subject).await?;
+        if actors.is_empty() {
+            return Ok(false);
+        }
+        let runs = RunSet::new(runs.iter().copied());
+        for journal in runs.journals() {
+            let Some(state) = self.0.ledger.journal(journal).await?.filter(|state| is_of_session(state.kind)) else {
+                continue;
+            };
+            for (at, header) in self.headers_of(&state, Vec::new()).await? {
+                let is_meant = runs.has(at) && actors.contains(&header.actor) && holds_words(header.kind);
+                if is_meant && self.readable(at).await?.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an erasure that has begun takes something of what is to be held: of the person or session itself, of what is
+    /// theirs and goes with another, or words of theirs.
+    async fn takes_of(&self, started: &ErasureStarted, on: HoldOn) -> Result<bool> {
+        let of_all = started.scope == Scope::User && started.subject == on.subject();
+        let named = match on {
+            HoldOn::User { subject } => {
+                started.subject == subject || started.derived.iter().any(|one| one.taken && one.owner == subject)
+            }
+            HoldOn::Session { session, .. } => started.sessions.contains(&session),
+        };
+        if of_all || named {
+            return Ok(true);
+        }
+        let mut runs = self.foreign_runs(started).await?;
+        let closed: HashSet<JournalId> = started.close.iter().copied().collect();
+        let journals: HashSet<JournalId> = runs.iter().map(|run| run.journal).chain(closed.iter().copied()).collect();
+        for journal in &journals {
+            let Some(state) = self.0.ledger.journal(*journal).await? else { continue };
+            let is_held = match on {
+                HoldOn::User { subject } => state.owner == subject,
+                HoldOn::Session { session, .. } => is_of_session(state.kind) && state.family == session,
+            };
+            if is_held {
+                return Ok(true);
+            }
+            if closed.contains(journal) {
+                runs.extend(whole(&state));
+            }
+            if let (HoldOn::User { subject }, JournalKind::TenantControl) = (on, state.kind) {
+                let taken = RunSet::new(runs.iter().copied());
+                let headers = self.headers_of(&state, vec![EntryKind::READ_RECORDED]).await?;
+                if headers.iter().any(|(at, header)| header.owner == subject && taken.has(*at)) {
+                    return Ok(true);
+                }
+            }
+        }
+        let HoldOn::User { subject } = on else { return Ok(false) };
+        if started.scope.destroys_keys() {
+            runs.extend(self.0.ledger.owned(started.subject).await?);
+        }
+        self.wrote_words(subject, &runs).await
+    }
+}
+
+const fn is_of_session(kind: JournalKind) -> bool {
+    matches!(kind, JournalKind::Branch | JournalKind::SessionControl)
+}
+
+/// All own entries of a journal.
+fn whole(state: &JournalState) -> Option<Run> {
+    let first = state.parent.map_or(1, |parent| parent.seq + 1);
+    (first <= state.head).then_some(Run { journal: state.id, first, last: state.head })
 }
 
 /// Whether holds keep a session of an owner.
@@ -72,10 +158,18 @@ impl Client {
     pub(crate) async fn refuse_if_held_back(&self, session: SessionId) -> Result<Guard> {
         let (version, holds) = self.core.holds_at().await?;
         let found = holds.iter().find(|hold| keeps(std::slice::from_ref(hold), self.subject.pseudonym, session));
-        match found {
-            Some(hold) => Err(refuse_held(hold)),
-            None => Ok(Guard::Registers { journal: self.core.tenant_control(), version }),
+        if let Some(hold) = found {
+            return Err(refuse_held(hold));
         }
+        if holds.iter().any(|hold| matches!(hold.on, HoldOn::User { .. })) {
+            let filter = JournalFilter { family: Some(session), ..JournalFilter::default() };
+            let states = self.core.0.ledger.journals(filter).await?;
+            let runs: Vec<Run> = states.iter().filter_map(whole).collect();
+            if let Some(hold) = self.core.held_writer(&holds, self.subject.pseudonym, &runs).await? {
+                return Err(refuse_held(&hold));
+            }
+        }
+        Ok(Guard::Registers { journal: self.core.tenant_control(), version })
     }
 
     /// The pseudonym of a user, whether or not there is anything of them, written as NAME or `user:NAME`.
@@ -129,12 +223,11 @@ impl Client {
             if holds.iter().any(|hold| hold.on == on) {
                 return Ok(false);
             }
-            let subject = match on {
-                HoldOn::User { subject } | HoldOn::Session { subject, .. } => subject,
-            };
-            if self.core.unfinished_erasures().await?.iter().any(|started| started.subject == subject) {
-                return Err(Error::conflict("erasure_begun", "an erasure of this person's data has begun")
-                    .hint("`samite erase list` shows it"));
+            for started in self.core.unfinished_erasures().await? {
+                if self.core.takes_of(&started, on).await? {
+                    return Err(Error::conflict("erasure_begun", "an erasure of this, or of a part of it, has begun")
+                        .hint("`samite erase list` shows it"));
+                }
             }
             let draft = self.core.draft(EntryKind::HOLD_SET, &set, views::hold_set(&set))?;
             if self.decide_as_tenant(draft, version).await? {

@@ -6,9 +6,9 @@ use crate::payload::{ArtifactRecord, ErasureExtended, ErasureStarted, KeptRow, K
 use crate::views::{IndexHash as _, row};
 use data_encoding::BASE64;
 use samite_ledger::{NewRow, Row, RowQuery};
-use samite_model::erasure::Run;
-use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Pseudonym, Result};
-use std::collections::{BTreeMap, HashSet};
+use samite_model::erasure::{Run, RunSet};
+use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Pseudonym, Result, SessionId};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The kinds of rows that stay with tombstones: dedupe ids, keys of steps, and how far transcripts were kept.
 pub(super) const KINDS: [u16; 3] = [row::DEDUPE, row::STEP, row::TRANSCRIPT];
@@ -32,18 +32,13 @@ impl Core {
     /// The rows of some entries that stay, as they are now. Those of closed journals do not: nothing is appended there.
     pub(super) async fn rows_to_keep(&self, runs: &[Run], closed: &[JournalId]) -> Result<Vec<KeptRows>> {
         let closed: HashSet<JournalId> = closed.iter().copied().collect();
-        let mut by_journal: BTreeMap<JournalId, Vec<Run>> = BTreeMap::new();
-        for run in runs.iter().filter(|run| !closed.contains(&run.journal)) {
-            by_journal.entry(run.journal).or_default().push(*run);
-        }
+        let runs = RunSet::new(runs.iter().filter(|run| !closed.contains(&run.journal)).copied());
+        let journals: BTreeSet<JournalId> = runs.journals().collect();
         let mut kept = Vec::new();
-        for (journal, runs) in by_journal {
+        for journal in journals {
             let Some(state) = self.0.ledger.journal(journal).await? else { continue };
             let at = Position { journal, seq: state.head };
-            let goes = |row: &Row| {
-                let seq = row.position.seq;
-                row.position.journal == journal && runs.iter().any(|run| run.first <= seq && seq <= run.last)
-            };
+            let goes = |row: &Row| row.position.journal == journal && runs.has(row.position);
             let mut rows = Vec::new();
             for kind in KINDS {
                 let query = RowQuery { at, kind, hashes: Vec::new(), limit: usize::MAX };
@@ -94,10 +89,26 @@ impl Core {
         Ok(kept)
     }
 
-    /// What is kept of an erased artifact: a hash of its name and bytes, under its owner's key.
-    pub(crate) fn artifact_hash(&self, owner: Pseudonym, name: &str, sha256: &str) -> Result<[u8; 16]> {
+    /// What is kept of an erased artifact: a hash of its session, its name and its bytes, under its owner's key. A usual name
+    /// with usual bytes elsewhere is another.
+    pub(crate) fn artifact_hash(
+        &self,
+        owner: Pseudonym,
+        session: SessionId,
+        name: &str,
+        sha256: &str,
+    ) -> Result<[u8; 16]> {
         let of = self.hasher(owner, FamilyId(self.tenant_control().0));
-        of.hash("erased-artifact", &[&(name.len() as u64).to_be_bytes(), name.as_bytes(), sha256.as_bytes()])
+        let length = (name.len() as u64).to_be_bytes();
+        of.hash("erased-artifact-of", &[session.as_bytes(), &length, name.as_bytes(), sha256.as_bytes()])
+    }
+
+    /// By what it is told that an artifact was erased: that, and what older versions kept, which knew no session.
+    pub(crate) fn erased_hashes(&self, owner: Pseudonym, record: &ArtifactRecord) -> Result<Vec<[u8; 16]>> {
+        let of = self.hasher(owner, FamilyId(self.tenant_control().0));
+        let (name, sha256) = (record.name.as_bytes(), record.sha256.as_bytes());
+        let older = of.hash("erased-artifact", &[&(name.len() as u64).to_be_bytes(), name, sha256])?;
+        Ok(vec![self.artifact_hash(owner, record.lineage.session, &record.name, &record.sha256)?, older])
     }
 
     /// Refuses to publish what was erased.
@@ -105,7 +116,7 @@ impl Core {
         let control = self.tenant_control();
         let Some(state) = self.0.ledger.journal(control).await? else { return Ok(()) };
         let at = Position { journal: control, seq: state.head };
-        let hashes = vec![self.artifact_hash(owner, &record.name, &record.sha256)?];
+        let hashes = self.erased_hashes(owner, record)?;
         let found = self.0.ledger.rows(RowQuery { at, kind: row::ERASED_ARTIFACT, hashes, limit: 1 }).await?;
         if found.is_empty() { Ok(()) } else { Err(artifact_erased(&record.name)) }
     }

@@ -7,6 +7,7 @@
 mod before;
 mod blocks;
 mod carry_out;
+mod commitments;
 mod elsewhere;
 mod facts;
 mod files;
@@ -31,6 +32,8 @@ use samite_model::{ArtifactId, BranchId, FamilyId, Observer, Pseudonym, SessionI
 pub(crate) use elsewhere::nameless;
 pub(crate) use hold::{keeps, keeps_owner, refuse_held};
 pub(crate) use kept::{artifact_erased, step_erased};
+pub(crate) use settle::is_unreadable;
+pub(crate) use start::Why;
 
 /// What to erase.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Destroying what was registered as a secret: forgetting it, or registering another in its place, is an erasure of the
 //! entries that hold it.
 
+use super::start::Why;
 use super::{EraseOptions, EraseWhat, ErasureRecord};
 use crate::client::Client;
 use crate::core::Core;
@@ -69,7 +70,7 @@ impl Embedded {
         };
         let client = client.to_erase(&options.what).await?;
         let entry = client.secret_entry(said)?;
-        let erased = self.erase_with(&client, &options, vec![entry]).await;
+        let erased = self.erase_with(&client, &options, Why::Asked, vec![entry]).await;
         client.core.look_again();
         erased
     }

@@ -3,16 +3,13 @@
 use super::ErasureRecord;
 use super::carry_out::Carried;
 use super::note::Noted;
-use crate::core::Core;
 use crate::embedded::Embedded;
 use crate::payload::ErasureStarted;
 use crate::views;
 use futures_lite::future::block_on;
 use samite_host::files::FileLock;
 use samite_host::kill_point;
-use samite_ledger::Read;
-use samite_model::erasure::Run;
-use samite_model::{EntryKind, Error, ErrorKind, FamilyId, Header, Observer, Result};
+use samite_model::{EntryKind, Error, ErrorKind, FamilyId, Observer, Result};
 use std::collections::HashSet;
 
 /// What came of finishing erasures.
@@ -20,8 +17,13 @@ use std::collections::HashSet;
 pub(crate) struct Settled {
     /// Those that are done now.
     pub(crate) done: Vec<ErasureRecord>,
-    /// Why the last stages of some wait: nothing of what they take can be read by then.
+    /// Why some wait. Where others are in the way of the last stages, nothing of what they take can be read by then.
     pub(crate) waits: Option<Error>,
+}
+
+/// Whether an erasure waits for nothing but what is to be taken off the disk: nothing of it can be read by then.
+pub(crate) fn is_unreadable(waits: &Error) -> bool {
+    matches!(waits.code(), "busy" | "store_busy" | "erasure_incomplete")
 }
 
 /// After a try at which others were in the way, it is not tried at each opening of the store: so many nanoseconds not.
@@ -148,8 +150,8 @@ impl Embedded {
             let mut drafts = Vec::with_capacity(forgotten.len());
             let mut before = HashSet::new();
             for noted in forgotten {
-                let runs = core.runs_here(&noted.runs).await?;
-                let mut started = ErasureStarted { replayed: true, runs, ..noted };
+                let runs = core.runs_here(&noted).await?;
+                let mut started = ErasureStarted { replayed: true, runs, commitments: Vec::new(), ..noted };
                 started.close = core.to_close(&started).await?;
                 started.kept = Some(core.rows_to_keep(&started.runs, &started.close).await?);
                 (started.found, started.derived) = tenant.found_here(&started, &mut before).await?;
@@ -159,10 +161,6 @@ impl Embedded {
             kill_point("erase.replayed");
         }
         let settled = self.finish(observer).await?;
-        let settled = match settled.waits {
-            Some(error) if pending > 0 => return Err(error),
-            waits => Settled { waits, ..settled },
-        };
         let tried = if settled.waits.is_some() {
             Tried { at: core.now(), ids: unfinished.iter().map(|started| started.erasure).collect() }
         } else {
@@ -175,44 +173,30 @@ impl Embedded {
         Ok(settled)
     }
 
-    /// Finishes what was begun. Whoever calls this holds the lock.
+    /// Finishes what was begun; what of this store's own cannot be finished, whatever is the matter, waits, and keeps nobody from
+    /// writing. Whoever calls this holds the lock.
+    ///
+    /// # Errors
+    /// Those of erasures that this store had forgotten, since it is a copy from before them or from before their ends.
     async fn finish(&self, observer: &Observer) -> Result<Settled> {
         let core = &self.store().core;
+        let ended = core.noted_erasures()?.done;
         let mut settled = Settled::default();
+        let mut forgotten = None;
         for started in core.unfinished_erasures().await? {
-            core.note_erasure(&started)?;
-            match self.carry_on(&started, observer).await? {
-                Carried::Done(record) => settled.done.push(*record),
-                Carried::Waits(error) => settled.waits = Some(error),
+            let of_older = started.replayed || ended.contains(&started.erasure);
+            let carried = match core.note_erasure(&started) {
+                Ok(_) => self.carry_on(&started, observer).await,
+                Err(error) => Err(error),
+            };
+            match carried {
+                Ok(Carried::Done(record)) => settled.done.push(*record),
+                Ok(Carried::Waits(error)) if of_older => forgotten = Some(error),
+                Err(error) if of_older => return Err(error),
+                Ok(Carried::Waits(error)) | Err(error) => settled.waits = Some(error),
             }
         }
-        Ok(settled)
-    }
-}
-
-impl Core {
-    /// Of the entries that an erasure of another copy of this store took, those that are here. In the tenant's journal, which
-    /// every copy goes on with by itself, only what erasures take of it counts.
-    async fn runs_here(&self, noted: &[Run]) -> Result<Vec<Run>> {
-        let control = self.tenant_control();
-        let mut here = Vec::new();
-        for run in noted {
-            let Some(state) = self.0.ledger.journal(run.journal).await? else { continue };
-            let last = run.last.min(state.head);
-            if run.journal != control {
-                here.extend((run.first <= last).then_some(Run { last, ..*run }));
-                continue;
-            }
-            let read = Read { payloads: false, unchecked: true, ..Read::range(control, run.first, last) };
-            for stored in self.0.ledger.read(read).await? {
-                use EntryKind as K;
-                let kind = Header::decode(&stored.header)?.kind;
-                if matches!(kind, K::SESSION_KEYED | K::READ_RECORDED | K::SECRET_REGISTERED) {
-                    here.push(Run { journal: control, first: stored.seq, last: stored.seq });
-                }
-            }
-        }
-        Ok(here)
+        forgotten.map_or(Ok(settled), Err)
     }
 }
 

@@ -20,6 +20,15 @@ use std::path::{Path, PathBuf};
 /// A file that whoever carries an erasure out holds the lock of.
 const LOCK: &str = "erasing.lock";
 
+/// Why something is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Somebody asked for it.
+    Asked,
+    /// It was kept long enough.
+    Retention,
+}
+
 /// An erasure as it was looked up.
 pub(super) struct Prepared {
     pub(super) scope: Scope,
@@ -86,17 +95,17 @@ impl Embedded {
     /// cannot destroy a key that has to be); `conflict` (`erasure_running`) while another is carried out; later,
     /// `unavailable` (`store_busy`, `busy`) when others are in the way: what was begun is then to be resumed.
     pub async fn erase(&self, client: &Client, options: &EraseOptions) -> Result<ErasureRecord> {
-        self.erase_for(&client.to_erase(&options.what).await?, options).await
+        self.erase_for(&client.to_erase(&options.what).await?, options, Why::Asked).await
     }
 
     /// As [`Embedded::erase`], by a client that has the whole tenant and acts for the person whose data it is.
-    pub(crate) async fn erase_for(&self, client: &Client, options: &EraseOptions) -> Result<ErasureRecord> {
+    pub(crate) async fn erase_for(&self, client: &Client, options: &EraseOptions, why: Why) -> Result<ErasureRecord> {
         limits::check_name("a reason", &options.reason)?;
         if matches!(options.what, EraseWhat::Secret(_)) {
             return Err(Error::invalid("bad_scope", "a registered secret is forgotten, not erased")
                 .hint("`samite secrets forget NAME`"));
         }
-        self.erase_with(client, options, Vec::new()).await
+        self.erase_with(client, options, why, Vec::new()).await
     }
 
     /// The same for a client that may, with entries that are made in the commit by which it begins.
@@ -104,6 +113,7 @@ impl Embedded {
         &self,
         client: &Client,
         options: &EraseOptions,
+        why: Why,
         first: Vec<NewEntry>,
     ) -> Result<ErasureRecord> {
         let core = &client.core;
@@ -123,7 +133,7 @@ impl Embedded {
         }
         let tenant = core.as_tenant(client.by())?;
         let outside = core.layouts_outside(&prepared.plan.close, self.directory()).await?.len();
-        let mut started = tenant.started(prepared, &options.reason).await?;
+        let mut started = tenant.started(prepared, &options.reason, why).await?;
         started.layouts_outside = outside as u64;
         let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
         let guard = Guard::Registers { journal: control, version };
@@ -187,7 +197,10 @@ impl Client {
                 self.operator().await?;
             }
         }
-        let held = held(&holds, &scope, subject, made_in).or_else(|| held_also(&holds, &plan, &facts)).cloned();
+        let mut held = held(&holds, &scope, subject, made_in).or_else(|| held_also(&holds, &plan, &facts)).cloned();
+        if held.is_none() {
+            held = core.held_writer(&holds, subject, &plan.runs).await?;
+        }
         Ok(Prepared { scope, subject, plan, keys, held, facts })
     }
 
@@ -219,7 +232,7 @@ impl Client {
         Ok(counted)
     }
 
-    async fn started(&self, prepared: Prepared, reason: &str) -> Result<ErasureStarted> {
+    async fn started(&self, prepared: Prepared, reason: &str, why: Why) -> Result<ErasureStarted> {
         let core = &self.core;
         let found = self.count(&prepared).await?;
         let Prepared { scope, subject, plan, keys, facts, .. } = prepared;
@@ -233,13 +246,15 @@ impl Client {
         let hashed = |one: &&ArtifactFacts| {
             plan.artifacts.contains(&one.artifact) && (scope != Scope::User || one.owner != subject)
         };
-        for one in facts.artifacts.iter().filter(hashed) {
-            artifact_hashes.push(FamilyId(core.artifact_hash(one.owner, &one.name, &one.sha256)?));
+        // What is due is let go, and nobody asked that it never be there again.
+        for one in facts.artifacts.iter().filter(hashed).filter(|_| why == Why::Asked) {
+            artifact_hashes.push(FamilyId(core.artifact_hash(one.owner, one.session, &one.name, &one.sha256)?));
         }
         artifact_hashes.sort_unstable();
         artifact_hashes.dedup();
         let runs = if scope.destroys_keys() { plan.foreign } else { plan.runs };
         let kept = Some(core.rows_to_keep(&runs, &plan.close).await?);
+        let commitments = core.commitments(&runs, &plan.close).await?;
         let goes = matches!(scope, Scope::User | Scope::Session { .. });
         Ok(ErasureStarted {
             erasure: FamilyId(core.random_id()?),
@@ -250,6 +265,7 @@ impl Client {
             epoch: core.0.keys.epoch()?,
             // Those of a person are found by their keys, in an older copy of the store too.
             runs,
+            commitments,
             artifact_hashes,
             kept,
             layouts_outside: 0,

@@ -66,6 +66,10 @@ impl Writer {
             Some(delivered) => {
                 let failed = delivered.failed.iter().map(|failed| format!("{}: {}", failed.path, failed.error));
                 handled.warnings.extend(failed.map(|why| format!("a deliverable is not published: {why}")));
+                let passed = delivered.passed_over.iter();
+                handled
+                    .warnings
+                    .extend(passed.map(|path| format!("{path} is not published: it was erased as an artifact")));
             }
             None => handled.warnings.push("deliverables are not published: they could not be looked at".to_owned()),
         }

@@ -32,6 +32,11 @@ pub struct ErasureStarted {
     /// The entries that become tombstones; where keys are destroyed, those under them do, and these are in journals of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Run>,
+    /// For each of the runs the first eight bytes of the commitment of each of its entries, in base64; nothing for a run of a
+    /// journal that is closed, and nothing at all in what older versions recorded. A copy of the store that went on by itself
+    /// has other entries at these places, which are not erased there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commitments: Vec<String>,
     /// The journals that are closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub close: Vec<JournalId>,
@@ -102,7 +107,8 @@ impl NamedActor {
     }
 }
 
-/// `erasure_extended`: entries in journals of others that came while an erasure was planned. They go with it too.
+/// `erasure_extended`: entries in journals of others that came while an erasure was planned. They go with it too. The last one
+/// says that there are no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureExtended {
     /// The erasure.
@@ -112,6 +118,9 @@ pub struct ErasureExtended {
     /// Their rows that stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptRows>,
+    /// Whether all that is in journals of others was found: what comes later under the person's name is not the person's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reached: bool,
 }
 
 /// Rows of erased entries of a journal that stay.

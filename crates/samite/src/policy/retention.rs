@@ -5,7 +5,7 @@ use crate::artifact::ArtifactFilter;
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
-use crate::erasure::{EraseOptions, EraseWhat, keeps};
+use crate::erasure::{EraseOptions, EraseWhat, Why, keeps};
 use crate::payload::RetentionSet;
 use crate::views::register;
 use samite_ledger::{JournalFilter, Read};
@@ -228,10 +228,8 @@ impl Embedded {
             }
             client.permit_letting_go(&what, one.owner)?;
             let reason = format!("retention of kind {}", one.kind.name());
-            match self
-                .erase_for(person, &EraseOptions { what, reason, also: Vec::new(), observer: observer.clone() })
-                .await
-            {
+            let options = EraseOptions { what, reason, also: Vec::new(), observer: observer.clone() };
+            match self.erase_for(person, &options, Why::Retention).await {
                 Ok(record) => one.erasure = Some(record.started.erasure),
                 // It was set since.
                 Err(error) if error.code() == "legal_hold" => one.held = true,

@@ -3,7 +3,7 @@
 use super::unless_damaged;
 use crate::core::Core;
 use samite_ledger::verify::{Finding, What};
-use samite_model::erasure::Run;
+use samite_model::erasure::RunSet;
 use samite_model::{JournalId, KeyId, Position, Result};
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 #[derive(Default)]
 pub(super) struct Erasures {
     keys: HashSet<KeyId>,
-    runs: Vec<Run>,
+    runs: RunSet,
     closed: HashSet<JournalId>,
     /// What they took of a journal that cannot be read is not known.
     unknown: bool,
@@ -24,13 +24,12 @@ impl Erasures {
         let runs = unless_damaged(unreadable, what, core.erased_runs().await)?;
         let closed = unless_damaged(unreadable, what, core.closed_by_erasures().await)?;
         let unknown = runs.is_none() || closed.is_none();
-        Ok(Self { keys, runs: runs.unwrap_or_default(), closed: closed.unwrap_or_default(), unknown })
+        Ok(Self { keys, runs: RunSet::new(runs.unwrap_or_default()), closed: closed.unwrap_or_default(), unknown })
     }
 
     /// Whether an entry that is sealed under this key may be a tombstone.
     pub(super) fn took(&self, at: Position, key: KeyId) -> bool {
-        let here = |run: &Run| run.journal == at.journal && run.first <= at.seq && at.seq <= run.last;
-        self.unknown || self.keys.contains(&key) || self.closed.contains(&at.journal) || self.runs.iter().any(here)
+        self.unknown || self.keys.contains(&key) || self.closed.contains(&at.journal) || self.runs.has(at)
     }
 
     /// Whether a journal was closed by an erasure.

@@ -168,13 +168,19 @@ fn an_artifact_that_was_erased_is_not_published_again_by_itself() {
             assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "artifact_erased"), "{dedupe:?}");
         }
         let delivered = writer.publish_deliverables(&Observer::default()).await.unwrap();
-        assert_eq!((delivered.published.len(), delivered.failed.len(), delivered.unchanged), (0, 0, 1));
+        assert_eq!((delivered.published.len(), delivered.failed.len(), delivered.unchanged), (0, 0, 0));
+        assert_eq!(delivered.passed_over, ["report.md"]);
         assert_eq!(ada.artifacts(&ArtifactFilter::default()).await.unwrap().len(), 0);
         is_whole(&store).await;
         // Other bytes are another deliverable, and another name says that it is meant.
         fs::write(work.join("report.md"), "other bytes").unwrap();
         assert_eq!(writer.publish_deliverables(&Observer::default()).await.unwrap().published.len(), 1);
         writer.put_artifact(&put(None, "bytes that go", "again.md")).await.unwrap();
+        writer.release().await.unwrap();
+        // In another session the same is another artifact.
+        let (elsewhere, _) = self::session(&ada).await;
+        let writer = ada.writer(elsewhere, None, WriterOptions::default()).await.unwrap();
+        writer.put_artifact(&put(None, "bytes that go", "report.md")).await.unwrap();
         writer.release().await.unwrap();
         is_whole(&store).await;
     });

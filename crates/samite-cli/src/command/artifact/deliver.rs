@@ -30,6 +30,7 @@ pub(crate) struct Deliver {
 struct Done {
     published: Vec<ArtifactShape>,
     unchanged: u64,
+    passed_over: Vec<String>,
     failed: Vec<NotDelivered>,
 }
 
@@ -44,6 +45,7 @@ impl Done {
         Self {
             published: delivered.published.iter().map(ArtifactShape::new).collect(),
             unchanged: delivered.unchanged,
+            passed_over: delivered.passed_over.clone(),
             failed: delivered
                 .failed
                 .iter()
@@ -61,6 +63,9 @@ impl Answer for Done {
         }
         for failed in &self.failed {
             page.styled(Style::Bad, format!("not published: {}: {}", failed.path, failed.error.message));
+        }
+        for path in &self.passed_over {
+            page.styled(Style::Care, format!("passed over, since it was erased as an artifact: {path}"));
         }
         let (published, unchanged) = (self.published.len() as u64, self.unchanged);
         page.styled(Style::Dim, format!("{} published, {unchanged} unchanged", count(published, "version")));

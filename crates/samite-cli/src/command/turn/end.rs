@@ -46,6 +46,8 @@ struct Ended {
     delivered: usize,
     /// Those that could not be.
     not_delivered: Vec<String>,
+    /// Those that are as an artifact that was erased.
+    passed_over: Vec<String>,
 }
 
 impl Ended {
@@ -59,6 +61,7 @@ impl Ended {
             not_due: ended.not_due.map(Why::name),
             failed: ended.failed.as_deref().map(ErrorShape::new),
             delivered: ended.delivered.as_ref().map_or(0, |delivered| delivered.published.len()),
+            passed_over: ended.delivered.iter().flat_map(|all| all.passed_over.clone()).collect(),
             not_delivered: ended.delivered.iter().flat_map(|all| &all.failed).map(|one| one.path.clone()).collect(),
         }
     }
@@ -81,6 +84,7 @@ impl Answer for Ended {
             page.line(format!("{} published", count(self.delivered as u64, "deliverable")));
         }
         show_paths(page, "could not be published:", &self.not_delivered);
+        show_paths(page, "passed over, since they were erased as artifacts:", &self.passed_over);
         if let Some(failed) = &self.failed {
             page.styled(Style::Care, format!("no checkpoint could be taken: {}", failed.message));
         }

@@ -2,13 +2,14 @@
 //! and pages that are free.
 
 use super::SweptPlace;
+use super::places::is_database;
 use super::search::Search;
 use crate::embedded::Embedded;
 use rusqlite::{Connection, OpenFlags};
-use samite_host::files::{self, RangeFile};
+use samite_host::files;
 use samite_model::{Error, Result};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn failed(error: rusqlite::Error) -> Error {
     Error::unavailable("sweep_failed", "the ledger's tables cannot be looked through").because(error)
@@ -20,8 +21,7 @@ impl Embedded {
         let [mut tables, mut statistics, mut words, mut free] =
             ["tables", "statistics", "full_text", "freelist"].map(|name| SweptPlace { name, ..SweptPlace::default() });
         let below = files::files_below(&files::canonical(self.directory())?)?.files;
-        let is_database = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "db");
-        for path in below.iter().filter(is_database) {
+        for path in below.iter().filter(|path| is_database(path)) {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let database = Connection::open_with_flags(path, flags).map_err(failed)?;
             sweep_schema(&database, search, &mut statistics)?;
@@ -120,7 +120,7 @@ fn sweep_words(database: &Connection, name: &str, search: &mut Search, place: &m
 
 /// The pages that are free: what was deleted may still stand there.
 fn sweep_free_pages(path: &Path, search: &mut Search, place: &mut SweptPlace) -> Result<()> {
-    let file = RangeFile::open(path)?;
+    let file = files::open_for_good(path)?;
     let read = |at: u64, length: usize| -> Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         let count = file.fill_at(at, &mut bytes)?;

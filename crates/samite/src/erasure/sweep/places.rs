@@ -21,7 +21,7 @@ fn kind_of(relative: &Path) -> (&'static str, Option<&'static [u8]>) {
     match name {
         "ledger.db" => ("ledger", Some(b"SQLite format 3")),
         "ledger.db-wal" => ("log", None),
-        "ledger.db-shm" | "ledger.high" => ("high_water", None),
+        "ledger.high" => ("high_water", None),
         "keystore" => ("keys", Some(b"samite-keystore")),
         "node.toml" => ("store", Some(b"format = ")),
         _ if relative.extension().is_some_and(|ending| ending == "pack") => ("packs", Some(b"samite/pack/v1")),
@@ -61,7 +61,7 @@ impl Embedded {
         let mut tally = Tally::default();
         let mut done = 0;
         let store = files::canonical(self.directory())?;
-        for path in files::files_below(&store)?.files {
+        for path in files::files_below(&store)?.files.into_iter().filter(|path| !is_index_of_log(path)) {
             let (name, control) = kind_of(path.strip_prefix(&store).unwrap_or(&path));
             // A pack that is being written has no index yet, and another process may take a file away.
             let (bytes, control) = match sweep_file(search, name, &path, control) {
@@ -79,7 +79,7 @@ impl Embedded {
         }
         for also in &options.also {
             let below: Vec<PathBuf> = if also.is_dir() { files::files_below(also)?.files } else { vec![also.clone()] };
-            for path in below {
+            for path in below.into_iter().filter(|path| !is_index_of_log(path)) {
                 let (bytes, _) = sweep_file(search, "also", &path, None)?;
                 done += bytes;
                 options.observer.tell("looking through files (bytes)", done, None);
@@ -163,6 +163,17 @@ impl Embedded {
     }
 }
 
+/// Whether a file is a database's: who closes a descriptor of one gives up the locks of all of the process's connections to it.
+pub(super) fn is_database(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "db")
+}
+
+/// Whether a file is what processes share to find their way in a database's log: it holds numbers of pages and locks, and
+/// nothing that was written. It is not opened, for the locks' sake.
+fn is_index_of_log(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "db-shm")
+}
+
 /// Looks through a file, and says how many bytes it has and whether what is known to stand in it was found.
 fn sweep_file(
     search: &mut Search,
@@ -170,7 +181,13 @@ fn sweep_file(
     path: &Path,
     control: Option<&'static [u8]>,
 ) -> Result<(u64, Option<bool>)> {
-    let file = RangeFile::open(path)?;
+    let opened;
+    let file = if is_database(path) {
+        files::open_for_good(path)?
+    } else {
+        opened = RangeFile::open(path)?;
+        &opened
+    };
     search.expect(control.map(<[u8]>::to_vec));
     let mut offset = 0;
     let bytes = search.stream(name, &|| path.display().to_string(), || {
