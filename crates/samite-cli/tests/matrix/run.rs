@@ -44,7 +44,7 @@ const FEWEST_KILLS: usize = 200;
 /// are taken in a test of their own (`tests/suite/policies`), logs that are long enough to be pruned are the audit crate's, and
 /// transcripts are written for real agents, whose tests kill
 /// samite there.
-const ELSEWHERE: [&str; 16] = [
+const ELSEWHERE: [&str; 17] = [
     "audit.prune.anchored",
     "audit.prune.archived",
     "audit.prune.recorded",

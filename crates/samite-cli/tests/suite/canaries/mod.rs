@@ -249,11 +249,12 @@ fn nothing_of_an_erased_person_is_left_in_any_form_and_all_of_the_other_is() {
 }
 
 /// Where an erasure is killed.
-const POINTS: [&str; 24] = [
+const POINTS: [&str; 25] = [
     "erase.started",
     "erase.noted",
     "erase.carried_over",
     "erase.fenced",
+    "erase.said_again",
     "erase.others",
     "keys.epoch_created",
     "keys.copied",
@@ -294,12 +295,12 @@ fn killed_at(points: &[&str]) {
 
 #[test]
 fn an_erasure_that_is_killed_before_anything_is_deleted_is_finished_by_the_next_that_writes() {
-    killed_at(&POINTS[..12]);
+    killed_at(&POINTS[..13]);
 }
 
 #[test]
 fn an_erasure_that_is_killed_while_it_deletes_is_finished_by_the_next_that_writes() {
-    killed_at(&POINTS[12..]);
+    killed_at(&POINTS[13..]);
 }
 
 #[test]
