@@ -38,15 +38,15 @@ impl Core {
     pub(super) async fn held_writer(&self, holds: &[Hold], owner: Pseudonym, runs: &[Run]) -> Result<Option<Hold>> {
         for hold in holds {
             let HoldOn::User { subject } = hold.on else { continue };
-            if subject != owner && self.wrote_words(subject, runs).await? {
+            if subject != owner && self.wrote_words(subject, runs, true).await? {
                 return Ok(Some(hold.clone()));
             }
         }
         Ok(None)
     }
 
-    /// Whether a person wrote words that are among these entries of sessions, and are there.
-    async fn wrote_words(&self, subject: Pseudonym, runs: &[Run]) -> Result<bool> {
+    /// Whether a person wrote words that are among these entries of sessions; perhaps of those only that are still there.
+    async fn wrote_words(&self, subject: Pseudonym, runs: &[Run], there: bool) -> Result<bool> {
         let actors = self.actors_of(subject).await?;
         if actors.is_empty() {
             return Ok(false);
@@ -58,7 +58,7 @@ impl Core {
             };
             for (at, header) in self.headers_of(&state, Vec::new()).await? {
                 let is_meant = runs.has(at) && actors.contains(&header.actor) && holds_words(header.kind);
-                if is_meant && self.readable(at).await?.is_some() {
+                if is_meant && (!there || self.readable(at).await?.is_some()) {
                     return Ok(true);
                 }
             }
@@ -106,7 +106,7 @@ impl Core {
         if started.scope.destroys_keys() {
             runs.extend(self.0.ledger.owned(started.subject).await?);
         }
-        self.wrote_words(subject, &runs).await
+        self.wrote_words(subject, &runs, false).await
     }
 }
 
