@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
+use crate::erasure::Others;
 use crate::payload::{Handed, HandedOut};
 use crate::views::Projection;
 use samite_ledger::JournalKind;
@@ -60,10 +61,17 @@ impl Core {
         &self,
         scope: &Scope,
         subject: Pseudonym,
+        others: &Others,
     ) -> Result<(Vec<HandedOut>, Vec<FamilyId>)> {
         let all: Vec<(Position, HandedOut)> = self.said_of_tenant(EntryKind::HANDED_OUT).await?;
         let keys = all.iter().map(|(_, one)| one).filter(|one| one.what == Handed::KeyExport);
         let keys = keys.map(|one| one.handover).collect();
-        Ok((all.into_iter().map(|(_, one)| one).filter(|one| one.may_hold(scope, subject)).collect(), keys))
+        let of_others = |one: &HandedOut| match one.what {
+            Handed::KeyExport => false,
+            Handed::Revealed => one.entry.is_some_and(|at| others.entries.has(at)),
+            _ => one.subject.is_some_and(|owner| others.owners.contains(&owner)),
+        };
+        let may_hold = |one: &HandedOut| one.may_hold(scope, subject) || of_others(one);
+        Ok((all.into_iter().map(|(_, one)| one).filter(may_hold).collect(), keys))
     }
 }

@@ -19,6 +19,17 @@ const ROUNDS: usize = 64;
 /// So often views must disagree with their entries.
 const LOOKS: usize = 3;
 
+/// Stored views, beside those that entries make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// They are the same.
+    Same,
+    /// As an older version of samite made them, which had no rows for what redaction found: `verify --rebuild` adds them.
+    Older,
+    /// They are not what entries make.
+    Other,
+}
+
 /// What of a journal was erased.
 #[derive(Default)]
 struct Erased {
@@ -268,14 +279,20 @@ impl Core {
 
     /// Whether the stored views of a journal are those that its entries make, whoever writes meanwhile.
     pub(crate) async fn views_agree(&self, journal: JournalId) -> Result<bool> {
+        self.views_seen(journal).await.map(|seen| seen != Seen::Other)
+    }
+
+    /// How the stored views of a journal are, beside those that its entries make.
+    pub(crate) async fn views_seen(&self, journal: JournalId) -> Result<Seen> {
         for _ in 0..LOOKS {
             let (state, registers) = self.registers_at_head(journal).await?;
-            if self.agree(&state, registers).await? {
-                return Ok(true);
+            let seen = self.agree(&state, registers).await?;
+            if seen != Seen::Other {
+                return Ok(seen);
             }
             // An erasure or deletion may have come in between: only what is seen again is so.
         }
-        Ok(false)
+        Ok(Seen::Other)
     }
 
     /// A journal's state, and its registers as they were at its head.
@@ -309,13 +326,13 @@ impl Core {
             .hint("rebuild its views when there is less going on"))
     }
 
-    async fn agree(&self, journal: &JournalState, mut registers: Vec<Register>) -> Result<bool> {
+    async fn agree(&self, journal: &JournalState, mut registers: Vec<Register>) -> Result<Seen> {
         let mut erased = Erased::default();
         let mut expected = self.rebuild_noting(journal, &mut erased).await?;
         registers.retain(|register| !erased.has(register.seq));
         registers.sort_by_key(|register| (register.kind, register.hash));
         if registers != expected.registers {
-            return Ok(false);
+            return Ok(Seen::Other);
         }
         let mut stored = Vec::new();
         for kind in views::row::ALL {
@@ -330,6 +347,12 @@ impl Core {
         let order = |row: &(u64, NewRow)| (row.0, row.1.kind, row.1.hash);
         stored.sort_by_key(order);
         expected.rows.sort_by_key(order);
-        Ok(stored == expected.rows)
+        if stored == expected.rows {
+            return Ok(Seen::Same);
+        }
+        let is_found = |row: &(u64, NewRow)| row.1.kind == views::row::FOUND;
+        let has: HashSet<u64> = stored.iter().filter(|row| is_found(row)).map(|row| row.0).collect();
+        expected.rows.retain(|row| !is_found(row) || has.contains(&row.0));
+        Ok(if stored == expected.rows { Seen::Older } else { Seen::Other })
     }
 }

@@ -21,8 +21,17 @@ use std::path::{Path, PathBuf};
 const PAGE: u64 = 256;
 
 /// What is written into the directory before `subject.json`.
-const OURS: [&str; 8] =
-    ["artifacts", "artifacts.jsonl", "audit-key", "journals", "proofs", "receipts.jsonl", "trees", "trees.jsonl"];
+const OURS: [&str; 9] = [
+    "artifacts",
+    "artifacts.jsonl",
+    "audit-key",
+    "elsewhere.jsonl",
+    "journals",
+    "proofs",
+    "receipts.jsonl",
+    "trees",
+    "trees.jsonl",
+];
 
 /// How to export.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +55,8 @@ pub struct SubjectExport {
     pub journals: u64,
     /// How many entries were written.
     pub entries: u64,
+    /// How many entries that the person wrote in sessions of others were written beside them.
+    pub elsewhere: u64,
     /// How many of them were erased before: only what headers say is left.
     pub erased: u64,
     /// How many trees were written as directories.
@@ -70,7 +81,7 @@ struct Export<'a> {
 
 impl Embedded {
     /// Writes all data of a user into a directory: `subject.json`, which is there once all else is, `journals/ID.jsonl` with a line for each entry (its header's
-    /// fields, salt and payload), `receipts.jsonl` with a line for each journal (its head, and the stored header of each entry is
+    /// fields, salt and payload), `elsewhere.jsonl` with one for each that the person wrote in sessions of others, `receipts.jsonl` with a line for each journal (its head, and the stored header of each entry is
     /// in its line), `trees/…`, `artifacts/…`, and receipts of the audit log with its verifier key. Each journal is anchored, and
     /// that it leaves is recorded before the first byte of it is written. When this returns, the lines are durable; files are as
     /// durable as the operating system makes them.
@@ -93,12 +104,15 @@ impl Embedded {
         // By the node itself: receipts say nothing of anybody, and a person gets them whose own principal may not see the log.
         let audit = self.client().await?.audit();
         audit.anchor(&options.observer).await?;
-        let entries = core.0.ledger.owned(subject).await?.iter().map(Run::count).fold(0, u64::saturating_add);
+        let elsewhere = core.words_elsewhere(subject).await?;
+        let owned = core.0.ledger.owned(subject).await?;
+        let entries = owned.iter().map(Run::count).fold(elsewhere.len() as u64, u64::saturating_add);
         client.record_handed_out(Handed::SubjectExport, Some(subject), entries).await?;
         kill_point("subject.recorded");
         let done = SubjectExport { subject: subject.to_string(), ..SubjectExport::default() };
         let mut export = Export { core, subject, options, done };
         export.journals().await?;
+        export.elsewhere(&elsewhere).await?;
         export.trees().await?;
         let principal = Principal {
             tenant: core.0.keys.tenant().clone(),
@@ -164,6 +178,20 @@ impl Export<'_> {
             )?;
         }
         receipts.sync()
+    }
+
+    /// What the person wrote in sessions of others: a line each, as of an own one.
+    async fn elsewhere(&mut self, words: &[Position]) -> Result<()> {
+        let mut file = AppendFile::create(&self.place(&["elsewhere.jsonl"]))?;
+        for at in words {
+            let state = self.core.journal(at.journal).await?;
+            for stored in self.core.0.ledger.read(Read::range(at.journal, at.seq, at.seq)).await? {
+                let line = self.entry(&state, &stored)?;
+                Self::line(&mut file, &line)?;
+                self.done.elsewhere += 1;
+            }
+        }
+        file.sync()
     }
 
     async fn run(&mut self, state: &JournalState, run: Run, file: &mut AppendFile) -> Result<()> {
@@ -284,7 +312,8 @@ impl Export<'_> {
     fn describe(&self, to: &Path) -> Result<()> {
         let about = json!({
             "user": user_name(&self.options.user)?, "subject": self.done.subject, "exported_at": self.core.now(),
-            "journals": self.done.journals, "entries": self.done.entries, "erased": self.done.erased,
+            "journals": self.done.journals, "entries": self.done.entries, "elsewhere": self.done.elsewhere,
+            "erased": self.done.erased,
             "trees": self.done.trees, "artifacts": self.done.artifacts,
         });
         files::write_atomic(to, format!("{about:#}\n").as_bytes(), files::PRIVATE_FILE)

@@ -149,6 +149,8 @@ pub struct Facts {
     pub worked: Vec<SessionId>,
     /// How many entries of the person's sessions others wrote.
     pub by_others: u64,
+    /// How many summaries others made of what the person wrote in theirs.
+    pub summaries: u64,
     /// Journals, in the order of their making.
     pub journals: Vec<JournalFacts>,
     /// Sessions.

@@ -22,11 +22,26 @@ pub(super) struct Marker<'a> {
     pub(super) separate: HashSet<BlockId>,
     /// How many bytes they have.
     pub(super) bytes: u64,
+    /// Whether what is damaged is passed over, for an erasure of this owner's data.
+    erasing: Option<Pseudonym>,
+    /// Other owners of whom something is damaged.
+    damaged: HashSet<Pseudonym>,
 }
 
 impl<'a> Marker<'a> {
-    pub(super) fn new(store: &'a Store, inventory: &'a Inventory) -> Self {
-        Self { store, inventory, live: HashSet::new(), separate: HashSet::new(), bytes: 0 }
+    pub(super) fn new(store: &'a Store, inventory: &'a Inventory, erasing: Option<Pseudonym>) -> Self {
+        let (live, separate, damaged) = (HashSet::new(), HashSet::new(), HashSet::new());
+        Self { store, inventory, live, separate, bytes: 0, erasing, damaged }
+    }
+
+    /// Keeps all that is of owners of whom something is damaged: what that reached cannot be told.
+    pub(super) fn keep_damaged(&mut self) -> Result<()> {
+        for owner in std::mem::take(&mut self.damaged) {
+            let of_owner = self.inventory.blocks.iter().filter(|(_, known)| known.owner == owner);
+            let all = of_owner.filter(|(_, known)| self.inventory.is_found(known)).map(|(id, _)| *id).collect();
+            self.reach(owner, all)?;
+        }
+        Ok(())
     }
 
     fn insert(&mut self, block: BlockId) -> bool {
@@ -91,9 +106,15 @@ impl<'a> Marker<'a> {
             let batch = pending.split_off(pending.len().saturating_sub(BATCH));
             let batch: Vec<BlockId> = batch.into_iter().filter(|block| self.insert(*block)).collect();
             let mut chunks = Vec::new();
-            let erased = read_references(self.store, owner, &batch, &mut |block| pending.push(block), &mut |chunk| {
-                chunks.push(chunk);
-            })?;
+            let mut damaged = Vec::new();
+            let past = self.erasing.map(|_| &mut damaged);
+            let erased =
+                read_references(self.store, owner, &batch, past, &mut |block| pending.push(block), &mut |chunk| {
+                    chunks.push(chunk);
+                })?;
+            if !damaged.is_empty() && self.erasing != Some(owner) {
+                self.damaged.insert(owner);
+            }
             for chunk in chunks {
                 if self.insert(chunk) && self.inventory.blocks.get(&chunk).is_some_and(|known| known.owner == owner) {
                     self.separate.insert(chunk);
@@ -109,11 +130,13 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Reads blocks and hands over what they refer to. Returns those whose owner was erased.
+/// Reads blocks and hands over what they refer to. Returns those whose owner was erased; what is damaged is an error, or is put
+/// into `past`.
 fn read_references(
     store: &Store,
     owner: Pseudonym,
     blocks: &[BlockId],
+    mut past: Option<&mut Vec<BlockId>>,
     inner: &mut (dyn FnMut(BlockId) + Send),
     chunk: &mut (dyn FnMut(BlockId) + Send),
 ) -> Result<Vec<BlockId>> {
@@ -132,7 +155,13 @@ fn read_references(
                 erased.push(*block);
                 Ok(())
             }
-            Err(error) => Err(store.naming(*block, error)),
+            Err(error) => match &mut past {
+                Some(past) if error.code() == "bad_block" => {
+                    past.push(*block);
+                    Ok(())
+                }
+                _ => Err(store.naming(*block, error)),
+            },
         }
     })?;
     Ok(erased)
@@ -154,8 +183,9 @@ pub fn reachable(
         let batch = pending.split_off(pending.len().saturating_sub(BATCH));
         let mut chunks = Vec::new();
         let mut inner = Vec::new();
-        let erased =
-            read_references(store, owner, &batch, &mut |block| inner.push(block), &mut |chunk| chunks.push(chunk))?;
+        let erased = read_references(store, owner, &batch, None, &mut |block| inner.push(block), &mut |chunk| {
+            chunks.push(chunk)
+        })?;
         if let Some(block) = erased.first() {
             return Err(samite_model::Error::denied(
                 "key_destroyed",

@@ -46,13 +46,22 @@ pub struct CollectOptions {
     /// Whether to remove the files of packs that died in this very collection. Otherwise the next one does, and a
     /// reader that has looked up a place meanwhile still finds its pack.
     pub unlink_now: bool,
+    /// Whose data is erased, if it is done for that: then damage to blocks that others need keeps nothing from being taken, and all
+    /// that is of those others stays. Otherwise nothing is taken while something is damaged.
+    pub erasing: Option<Pseudonym>,
     /// Is told how many roots were followed.
     pub observer: Observer,
 }
 
 impl Default for CollectOptions {
     fn default() -> Self {
-        Self { rewrite_percent: 50, fold_bytes: 8 << 20, unlink_now: true, observer: Observer::default() }
+        Self {
+            rewrite_percent: 50,
+            fold_bytes: 8 << 20,
+            unlink_now: true,
+            erasing: None,
+            observer: Observer::default(),
+        }
     }
 }
 
@@ -134,7 +143,7 @@ pub fn preview(store: &Store, keep: &[Root], drop: &[Root]) -> Result<Preview> {
     let files = block_on(store.packs.list())?;
     let pins = block_on(store.index.pins(store.clock.now()))?;
     let inventory = Inventory::load(store)?;
-    let mut marker = Marker::new(store, &inventory);
+    let mut marker = Marker::new(store, &inventory, None);
     marker.pins(&pins)?;
     marker.roots(keep)?;
     let mut by_root = Vec::with_capacity(drop.len());
@@ -163,15 +172,17 @@ pub struct Reach {
     pub separate: u64,
 }
 
-/// How many blocks the roots that go reach, apart from those that stay.
+/// How many blocks the roots that go reach, apart from those that stay, where something of an owner's is erased. What is damaged is
+/// passed over; all that is of others of whom something is damaged stays.
 ///
 /// # Errors
 /// As [`preview`].
-pub fn count_reachable(store: &Store, staying: &[Root], going: &[Root]) -> Result<Reach> {
+pub fn count_reachable(store: &Store, staying: &[Root], going: &[Root], erasing: Pseudonym) -> Result<Reach> {
     let inventory = Inventory::load(store)?;
-    let mut stay = Marker::new(store, &inventory);
+    let mut stay = Marker::new(store, &inventory, Some(erasing));
     stay.roots(staying)?;
-    let mut go = Marker::new(store, &inventory);
+    stay.keep_damaged()?;
+    let mut go = Marker::new(store, &inventory, Some(erasing));
     go.roots(going)?;
     let mut reach = Reach::default();
     for block in &go.live {
@@ -212,12 +223,13 @@ pub fn collect(
     let mut collected = Collected { beside_writers: writing, ..Collected::default() };
     let mut seen_pins: Vec<PinId> = pins.iter().map(|pin| pin.id).collect();
     let inventory = Inventory::load(store)?;
-    let mut marker = Marker::new(store, &inventory);
+    let mut marker = Marker::new(store, &inventory, options.erasing);
     marker.pins(pins)?;
     for (root, done) in roots.iter().zip(0..) {
         options.observer.tell("following what is kept (trees)", done, Some(roots.len() as u64));
         marker.root(root)?;
     }
+    marker.keep_damaged()?;
     options.observer.tell("taking away what is not", 0, None);
     let live = marker.live;
     kill_point("gc.marked");

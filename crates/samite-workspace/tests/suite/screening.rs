@@ -151,7 +151,7 @@ fn separate_chunks_are_found_again_read_restored_checked_and_collected() {
 
     // It is kept while a tree needs it, counted apart, and goes when none does.
     let root = |block| Root { label: String::new(), owner: bench.owner, block, tree: true };
-    let reach = count_reachable(&bench.store, &[root(second.root)], &[root(first.root)]).unwrap();
+    let reach = count_reachable(&bench.store, &[root(second.root)], &[root(first.root)], bench.owner).unwrap();
     assert_eq!(reach.separate, 1);
     let take = |roots: &[Root]| {
         let beginning = begin_collection(&bench.store).unwrap();

@@ -27,7 +27,7 @@ impl Client {
             if goes { going.push(root) } else { staying.push(root) }
         }
         // What nobody else's key opens goes with the key, whoever names it.
-        let counted = count_reachable(&self.core.blocks(), &staying, &going)?;
+        let counted = count_reachable(&self.core.blocks(), &staying, &going, subject)?;
         let why = (counted.shared > 0).then(|| "needed by what stays: by others, or by other sessions".to_owned());
         let mut all = vec![Counted {
             store: "blocks".to_owned(),
@@ -94,9 +94,14 @@ impl Client {
     }
 
     /// Takes every block that nothing needs, also out of packs that stay, and waits for writers that may need them.
-    pub(super) async fn collect_all(&self, observer: &Observer) -> Result<Collected> {
-        let options =
-            CollectOptions { rewrite_percent: 0, fold_bytes: u64::MAX, unlink_now: true, observer: observer.clone() };
+    pub(super) async fn collect_all(&self, erasing: Pseudonym, observer: &Observer) -> Result<Collected> {
+        let options = CollectOptions {
+            rewrite_percent: 0,
+            fold_bytes: u64::MAX,
+            unlink_now: true,
+            erasing: Some(erasing),
+            observer: observer.clone(),
+        };
         let mut all = Collected::default();
         for _ in 0..ROUNDS {
             let collected = self.collect_with(&options).await?;

@@ -168,7 +168,7 @@ impl Embedded {
         let collected = match started.scope {
             // It has no blocks.
             Scope::Secret { .. } => Collected::default(),
-            _ => tenant.collect_all(observer).await?,
+            _ => tenant.collect_all(started.subject, observer).await?,
         };
         kill_point("erase.collected");
         observer.tell("writing the database anew", 0, None);
@@ -179,7 +179,8 @@ impl Embedded {
 
     async fn still_unreached(&self, started: &ErasureStarted) -> Result<Vec<crate::payload::Unreached>> {
         let core = &self.store().core;
-        let mut unreached = core.unreached(&started.scope, started.subject).await?;
+        let runs = core.foreign_runs(started).await?;
+        let mut unreached = core.unreached(&started.scope, started.subject, &runs).await?;
         if !core.is_noted(started.erasure)? {
             for one in unreached.iter_mut().filter(|one| matches!(one.what.as_str(), "backup" | "other_copy")) {
                 "it is deleted: this master keeps no note by which an older copy would be erased when it is opened"

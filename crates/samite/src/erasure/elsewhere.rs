@@ -5,7 +5,9 @@
 
 use crate::core::{Author, Core, Draft, to_json};
 use crate::log::Entry;
-use crate::payload::{ErasureExtended, ErasureStarted, GrantRevoked, Granted, ReadRecorded};
+use crate::payload::{
+    ArtifactRecord, ErasureExtended, ErasureStarted, GrantRevoked, Granted, PublishedBy, ReadRecorded,
+};
 use crate::tenant::By;
 use crate::views::{self, Projection, register};
 use samite_host::kill_point;
@@ -32,6 +34,8 @@ pub(super) struct InOthers {
     pub(super) worked: Vec<SessionId>,
     /// How many entries others wrote in journals that go with the person.
     pub(super) by_others: u64,
+    /// How many summaries others made of what the person wrote.
+    pub(super) summaries: u64,
 }
 
 /// The ids of grants that stand.
@@ -42,6 +46,7 @@ enum Again {
     Read(ReadRecorded),
     Granted(Granted),
     Revoked(GrantRevoked),
+    Published(Box<ArtifactRecord>),
 }
 
 /// How an erased principal stands in what is said again.
@@ -122,7 +127,9 @@ impl Core {
             }
             let kinds = match state.kind {
                 JournalKind::Branch | JournalKind::SessionControl => Vec::new(),
-                JournalKind::Artifacts => vec![EntryKind::GRANTED, EntryKind::GRANT_REVOKED],
+                JournalKind::Artifacts => {
+                    vec![EntryKind::GRANTED, EntryKind::GRANT_REVOKED, EntryKind::ARTIFACT_PUBLISHED]
+                }
                 JournalKind::TenantControl => vec![EntryKind::READ_RECORDED],
                 _ => continue,
             };
@@ -131,8 +138,14 @@ impl Core {
             let mut standing: Option<Standing> = None;
             for (at, header) in self.headers_of(&state, kinds).await? {
                 let held = keeps(header.owner);
+                let is_record = state.kind == JournalKind::Artifacts;
                 match header.kind {
-                    EntryKind::GRANTED | EntryKind::GRANT_REVOKED | EntryKind::READ_RECORDED => {
+                    EntryKind::GRANTED
+                    | EntryKind::GRANT_REVOKED
+                    | EntryKind::READ_RECORDED
+                    | EntryKind::ARTIFACT_PUBLISHED
+                        if is_record || header.kind != EntryKind::ARTIFACT_PUBLISHED =>
+                    {
                         let Some(entry) = self.readable(at).await?.filter(|_| header.owner != subject) else {
                             continue;
                         };
@@ -156,7 +169,7 @@ impl Core {
                 }
             }
             if !words.is_empty() {
-                self.with_their_ends(&state, &mut words).await?;
+                found.summaries += self.with_their_ends(&state, &mut words).await?;
                 let held = keeps(state.owner);
                 found.elsewhere.extend(words.into_iter().map(|at| Elsewhere { at, said_again: false, held }));
             }
@@ -166,8 +179,9 @@ impl Core {
         Ok(found)
     }
 
-    /// Adds what cannot be read without one of these entries: the ends of steps, whoever wrote them.
-    async fn with_their_ends(&self, state: &JournalState, words: &mut HashSet<Position>) -> Result<()> {
+    /// Adds what cannot be read without one of these entries: the ends of steps, whoever wrote them. How many summaries of any
+    /// of it stay is the answer.
+    async fn with_their_ends(&self, state: &JournalState, words: &mut HashSet<Position>) -> Result<u64> {
         let references = self.references(state, false).await?;
         loop {
             let before = words.len();
@@ -177,9 +191,37 @@ impl Core {
                 }
             }
             if words.len() == before {
-                return Ok(());
+                break;
             }
         }
+        let taken = RunSet::new(words.iter().map(|at| Run { journal: at.journal, first: at.seq, last: at.seq }));
+        let mut summaries: HashSet<Position> = HashSet::new();
+        for reference in self.references(state, true).await? {
+            let of_words = taken.of(reference.to.journal).iter().any(|run| run.meets(&reference.to));
+            if of_words && !words.contains(&reference.at) {
+                summaries.insert(reference.at);
+            }
+        }
+        Ok(summaries.len() as u64)
+    }
+
+    /// What a person wrote in sessions of others, and is there.
+    pub(crate) async fn words_elsewhere(&self, subject: Pseudonym) -> Result<Vec<Position>> {
+        let actors = self.actors_of(subject).await?;
+        let mut words = Vec::new();
+        for state in self.0.ledger.journals(JournalFilter::default()).await? {
+            let of_session = matches!(state.kind, JournalKind::Branch | JournalKind::SessionControl);
+            if !of_session || state.owner == subject {
+                continue;
+            }
+            for (at, header) in self.headers_of(&state, Vec::new()).await? {
+                let is_theirs = actors.contains(&header.actor) && holds_words(header.kind);
+                if is_theirs && self.readable(at).await?.is_some() {
+                    words.push(at);
+                }
+            }
+        }
+        Ok(words)
     }
 
     fn is_user(&self, user: &str, subject: Pseudonym) -> Result<bool> {
@@ -190,6 +232,7 @@ impl Core {
         Ok(match entry.header.kind {
             EntryKind::READ_RECORDED => self.is_user(&entry.json::<ReadRecorded>()?.reader.user, subject)?,
             EntryKind::GRANT_REVOKED => self.is_user(&entry.json::<GrantRevoked>()?.by.user, subject)?,
+            EntryKind::ARTIFACT_PUBLISHED => self.is_user(&entry.json::<ArtifactRecord>()?.by.user, subject)?,
             _ => {
                 let granted: Granted = entry.json()?;
                 let to = granted.grant.to.user.as_deref().map(|user| self.is_user(user, subject)).transpose()?;
@@ -209,6 +252,13 @@ impl Core {
             EntryKind::GRANT_REVOKED => {
                 let said: GrantRevoked = entry.json()?;
                 Again::Revoked(GrantRevoked { by: nameless(&said.by, subject), ..said })
+            }
+            EntryKind::ARTIFACT_PUBLISHED => {
+                let said: ArtifactRecord = entry.json()?;
+                let erased = "erased".to_owned();
+                let user = format!("erased {}", subject.short());
+                let by = PublishedBy { user, agent: erased.clone(), workload: erased };
+                Again::Published(Box::new(ArtifactRecord { by, ..said }))
             }
             _ => {
                 let mut said: Granted = entry.json()?;
@@ -294,6 +344,11 @@ impl Core {
                 }
                 Some(Again::Read(said)) => (EntryKind::READ_RECORDED, to_json(&said)?, Projection::default()),
                 Some(Again::Revoked(said)) => (EntryKind::GRANT_REVOKED, to_json(&said)?, views::grant_revoked(&said)),
+                Some(Again::Published(said)) => {
+                    let hasher = self.hasher(entry.header.owner, state.family);
+                    let views = crate::artifact::views::recorded(&hasher, &said)?;
+                    (EntryKind::ARTIFACT_PUBLISHED, to_json(&*said)?, views)
+                }
                 None => continue,
             };
             if known.is_none() {
@@ -314,14 +369,18 @@ impl Core {
         if batch.is_empty() { Ok(()) } else { self.append_sealed(journal, batch, Vec::new()).await }
     }
 
-    /// What a journal says of reads, and of grants that were taken back, whose it is and by which kind.
+    /// What a journal says of reads, of grants that were taken back, and of artifacts, whose it is and by which kind.
     async fn said_since(&self, state: &JournalState) -> Result<HashSet<(Pseudonym, u16, Vec<u8>)>> {
         let mut said = HashSet::new();
-        let kinds = vec![EntryKind::READ_RECORDED, EntryKind::GRANT_REVOKED];
+        let mut kinds = vec![EntryKind::READ_RECORDED, EntryKind::GRANT_REVOKED];
+        if state.kind == JournalKind::Artifacts {
+            kinds.push(EntryKind::ARTIFACT_PUBLISHED);
+        }
         for (at, header) in self.headers_of(state, kinds).await? {
             let Some(entry) = self.readable(at).await? else { continue };
             let words = match header.kind {
                 EntryKind::READ_RECORDED => to_json(&entry.json::<ReadRecorded>()?)?,
+                EntryKind::ARTIFACT_PUBLISHED => to_json(&entry.json::<ArtifactRecord>()?)?,
                 _ => to_json(&entry.json::<GrantRevoked>()?)?,
             };
             said.insert((header.owner, header.kind.code(), words));

@@ -69,6 +69,7 @@ impl Core {
             facts.elsewhere = found.elsewhere;
             facts.worked = found.worked;
             facts.by_others = found.by_others;
+            facts.summaries = found.summaries;
         }
         if let Scope::Entries { session, branch, to, .. } = scope {
             let segments = self.ancestry(Position { journal: *branch, seq: *to }).await?;

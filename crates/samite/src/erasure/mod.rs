@@ -33,7 +33,7 @@ pub(crate) use elsewhere::nameless;
 pub(crate) use hold::{keeps, keeps_owner, refuse_held};
 pub(crate) use kept::{artifact_erased, step_erased};
 pub(crate) use settle::is_unreadable;
-pub(crate) use start::Why;
+pub(crate) use start::{Others, Why};
 
 /// What to erase.
 #[derive(Clone, Debug, PartialEq, Eq)]

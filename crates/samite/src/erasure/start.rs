@@ -12,8 +12,8 @@ use crate::views;
 use samite_host::files::{self, FileLock};
 use samite_host::kill_point;
 use samite_ledger::{Guard, JournalKind, NewEntry};
-use samite_model::erasure::{ArtifactFacts, Elsewhere, Facts, Hold, Plan, Scope, held, held_also, plan};
-use samite_model::{EntryKind, Error, FamilyId, JournalId, KeyId, Position, Pseudonym, Result, limits};
+use samite_model::erasure::{ArtifactFacts, Elsewhere, Facts, Hold, Plan, Run, RunSet, Scope, held, held_also, plan};
+use samite_model::{EntryKind, Error, FamilyId, JournalId, KeyId, Position, Pseudonym, Result, SessionId, limits};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,9 @@ impl Embedded {
             writers,
             derived: prepared.plan.derived.clone(),
             unreached: {
-                let mut unreached = client.core.unreached(&prepared.scope, prepared.subject).await?;
+                let (scope, plan) = (&prepared.scope, &prepared.plan);
+                let foreign = if scope.destroys_keys() { &plan.foreign } else { &plan.runs };
+                let mut unreached = client.core.unreached(scope, prepared.subject, foreign).await?;
                 unreached.extend(client.core.layouts_outside(&prepared.plan.close, self.directory()).await?);
                 unreached
             },
@@ -304,10 +306,46 @@ fn in_others(facts: &Facts) -> Vec<Counted> {
     add("names_elsewhere", count(true, false), count(true, true), why);
     let why = "others wrote it in what is this person's own: it is under the same keys";
     add("words_of_others", facts.by_others, 0, why);
+    let why =
+        "others' summaries of what this person wrote are their own words, and stay: see whether they say too much";
+    add("summaries_elsewhere", facts.summaries, facts.summaries, why);
     counted
 }
 
+/// Who owns what a person wrote and is named in elsewhere, and where that is.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    pub(crate) owners: BTreeSet<Pseudonym>,
+    pub(crate) sessions: BTreeSet<SessionId>,
+    pub(crate) entries: RunSet,
+}
+
 impl Core {
+    /// The owners of entries that go with a person and are not theirs.
+    async fn others_of(&self, subject: Pseudonym, runs: &[Run]) -> Result<Others> {
+        let entries = RunSet::new(runs.iter().copied());
+        let mut others = Others::default();
+        for journal in entries.journals() {
+            let Some(state) = self.0.ledger.journal(journal).await? else { continue };
+            match state.kind {
+                JournalKind::TenantControl => {
+                    for (at, header) in self.headers_of(&state, vec![EntryKind::READ_RECORDED]).await? {
+                        others.owners.extend(entries.has(at).then_some(header.owner));
+                    }
+                }
+                kind => {
+                    others.owners.insert(state.owner);
+                    if matches!(kind, JournalKind::Branch | JournalKind::SessionControl) {
+                        others.sessions.insert(state.family);
+                    }
+                }
+            }
+        }
+        others.owners.remove(&subject);
+        others.entries = entries;
+        Ok(others)
+    }
+
     /// The tenant's own records of decisions about a person: they stay.
     async fn decisions_about(&self, subject: Pseudonym) -> Result<Option<Counted>> {
         let about = |owner: Pseudonym| owner == subject;
@@ -358,9 +396,10 @@ impl Core {
         Ok(found)
     }
 
-    /// What an erasure does not reach.
-    pub(super) async fn unreached(&self, scope: &Scope, subject: Pseudonym) -> Result<Vec<Unreached>> {
+    /// What an erasure of these entries, where keys are destroyed of those of others, does not reach.
+    pub(super) async fn unreached(&self, scope: &Scope, subject: Pseudonym, runs: &[Run]) -> Result<Vec<Unreached>> {
         let all = scope.destroys_keys();
+        let others = if all { self.others_of(subject, runs).await? } else { Others::default() };
         let mut unreached = Vec::new();
         let entry = |what: &str, which: Option<String>, why: &str, until: &str| Unreached {
             what: what.to_owned(),
@@ -374,12 +413,19 @@ impl Core {
         } else {
             "what was erased is in it as it was, under keys that live"
         };
+        let in_backup = if others.owners.is_empty() {
+            in_backup.to_owned()
+        } else {
+            format!(
+                "{in_backup}; what the person wrote in what others own is in it as it was, under their keys, which live"
+            )
+        };
         let backups: Vec<(Position, crate::payload::BackedUp)> = self.said_of_tenant(EntryKind::BACKED_UP).await?;
         for (_, backup) in backups {
             unreached.push(entry(
                 "backup",
                 Some(backup.to),
-                in_backup,
+                &in_backup,
                 "it is deleted, or opened with this master key, which erases there before anything is served",
             ));
         }
@@ -388,15 +434,20 @@ impl Core {
             unreached.push(entry("processor", Some(processor.name), &why, "whoever has it deletes it"));
         }
         for (_, dataset) in self.said_of_tenant::<DatasetExported>(EntryKind::DATASET_EXPORTED).await? {
-            if dataset.may_hold(scope, subject) {
+            let of_others = dataset.sources.iter().any(|source| others.sessions.contains(&source.session));
+            if dataset.may_hold(scope, subject) || of_others {
                 let why = "it was exported for training, and what was learned from it is not known here";
                 unreached.push(entry("dataset", Some(dataset.dataset.to_string()), why, "whoever has it deletes it"));
             }
         }
-        let (handed, keys) = self.handed_out(scope, subject).await?;
+        let (handed, keys) = self.handed_out(scope, subject, &others).await?;
         for one in handed {
             let (what, why) = match one.what {
                 Handed::Revealed => ("revealed", "what an entry says was shown to others in a receipt"),
+                _ if one.subject != Some(subject) => (
+                    "subject_export",
+                    "all data of somebody in whose sessions the person wrote was written into a directory, unsealed",
+                ),
                 _ => ("subject_export", "all data of the person was written into a directory, unsealed"),
             };
             unreached.push(entry(what, Some(one.handover.to_string()), why, "whoever has it deletes it"));

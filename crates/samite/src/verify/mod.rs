@@ -5,6 +5,7 @@ mod trees;
 
 use crate::core::{Core, Store};
 use crate::payload::BranchDeleted;
+use crate::rebuild::Seen;
 use erased::Erasures;
 use samite_blocks::read_index;
 use samite_keys::{Body, check_commitment};
@@ -73,14 +74,17 @@ impl Store {
                 // Its entries cannot be trusted to make views of.
                 continue;
             }
-            match core.views_agree(state.id).await {
-                Ok(true) => continue,
-                Ok(false) => {}
+            let older = match core.views_seen(state.id).await {
+                Ok(Seen::Same) => continue,
+                Ok(Seen::Older) if !rebuild => continue,
+                Ok(seen) => seen == Seen::Older,
                 // What it inherits is damaged, which is a finding of its own, or the views themselves cannot be read.
-                Err(error) if is_damage(&error) => {}
+                Err(error) if is_damage(&error) => false,
                 Err(error) => return Err(error),
+            };
+            if !older {
+                verified.stale_views.push(state.id);
             }
-            verified.stale_views.push(state.id);
             if rebuild {
                 let again = core.replace_views(state.id).await;
                 let what = format!("the views of journal {}", state.id);

@@ -2,11 +2,15 @@
 
 use crate::place::Place;
 use crate::support::{attached, event, noise, principal, run, take};
+use samite::artifact::{ArtifactFilter, ArtifactSource, PutArtifact};
 use samite::embedded::Embedded;
-use samite::erasure::{EraseOptions, EraseWhat, HoldOn, SweepOptions};
-use samite::{Client, NewSession, Observer, ReadOptions, WriterOptions};
+use samite::erasure::{Because, EraseOptions, EraseWhat, HoldOn, SweepOptions};
+use samite::payload::Counted;
+use samite::policy::Retained;
+use samite::{Client, NewEvent, NewSession, Observer, ReadOptions, SubjectExportOptions, WriterOptions};
 use samite_model::access::{Grantee, Right, Rights};
-use samite_model::{ErrorKind, SessionId};
+use samite_model::{EntryKind, ErrorKind, SessionId};
+use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
@@ -304,6 +308,190 @@ fn a_hold_and_an_erasure_that_has_begun_stand_against_each_other_where_they_meet
         drop(reader);
         assert_eq!(store.resume_erasures(&Observer::default()).await.unwrap().len(), 2);
         assert!(bo.set_hold(user("bo"), "case 4").await.unwrap());
+        is_whole(&store).await;
+    });
+}
+
+fn counted<'a>(all: &'a [Counted], store: &str) -> Option<(u64, u64, u64)> {
+    let one: Option<&'a Counted> = all.iter().find(|one| one.store == store);
+    one.map(|one| (one.found, one.deleted, one.retained))
+}
+
+fn bytes_of(name: &str, bytes: &str) -> PutArtifact {
+    PutArtifact {
+        name: Some(name.to_owned()),
+        source: ArtifactSource::Bytes(bytes.as_bytes().to_vec()),
+        ..PutArtifact::file("")
+    }
+}
+
+#[test]
+fn what_a_person_published_and_wrote_for_another_is_told_of_without_their_name() {
+    const ADA: &str = "ada.lovelace";
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, ADA).await, client(&store, "bo").await);
+        let of_bo = session(&bo).await;
+        tell(&bo, of_bo, "words of bo").await;
+        share(&bo, of_bo, ADA, &ALL).await;
+        let there = ada.enter(of_bo).await.unwrap();
+        tell(&there, of_bo, "ada's words in bo's").await;
+        let writer = there.writer(of_bo, None, WriterOptions::default()).await.unwrap();
+        let made = writer.put_artifact(&bytes_of("chart", "a chart for bo")).await.unwrap().record.artifact;
+        writer.release().await.unwrap();
+        // Bo sums up what she wrote, and what he wrote himself.
+        let writer = bo.writer(of_bo, None, WriterOptions::default()).await.unwrap();
+        for (from, to) in [(1, 2), (1, 1)] {
+            let attributes = Some(json!({ "from": from, "to": to }));
+            let summary = NewEvent { kind: EntryKind::COMPACTION, attributes, ..event("bo sums up") };
+            writer.append(summary).await.unwrap();
+        }
+        writer.release().await.unwrap();
+
+        // She may have what she wrote there.
+        let options = |user: &str, to: &str| SubjectExportOptions {
+            user: user.to_owned(),
+            to: place.path(to),
+            ..SubjectExportOptions::default()
+        };
+        let done = store.export_subject(&bo, &options(ADA, "of ada")).await.unwrap();
+        assert_eq!(done.elsewhere, 1);
+        let lines = fs::read_to_string(place.path("of ada").join("elsewhere.jsonl")).unwrap();
+        assert!(lines.contains("ada's words in bo's") && !lines.contains("words of bo"), "{lines}");
+        store.export_subject(&bo, &options("bo", "of bo")).await.unwrap();
+        store.backup(&place.path("copy")).await.unwrap();
+
+        let what = || erasing(EraseWhat::User(ADA.to_owned()));
+        let plan = store.plan_erasure(&bo, &what()).await.unwrap();
+        assert_eq!(counted(&plan.found, "summaries_elsewhere"), Some((1, 0, 1)), "{plan:?}");
+        let proof = store.erase(&bo, &what()).await.unwrap().proof.unwrap().1;
+        let backup = proof.unreached.iter().find(|one| one.what == "backup").unwrap();
+        assert!(backup.why.contains("under their keys, which live"), "{backup:?}");
+        let exports = proof.unreached.iter().filter(|one| one.what == "subject_export");
+        let why: Vec<bool> = exports.map(|one| one.why.contains("in whose sessions the person wrote")).collect();
+        assert_eq!(why, [false, true], "hers, and Bo's");
+        assert_eq!(counted(&proof.stores, "summaries_elsewhere"), Some((1, 0, 1)));
+
+        assert_eq!(found(&store, &[ADA, "ada's words in bo's"]).await, [] as [usize; 0]);
+        let artifacts = bo.artifacts(&ArtifactFilter::default()).await.unwrap();
+        assert_eq!(artifacts.len(), 1);
+        let record = &artifacts[0].record;
+        assert_eq!((record.artifact, record.version), (made, 1));
+        assert!(record.by.user.starts_with("erased "), "{record:?}");
+        let mut bytes = Vec::new();
+        bo.artifact_bytes(made, None, &mut bytes).await.unwrap();
+        assert_eq!(bytes, b"a chart for bo");
+        is_whole(&store).await;
+        // It goes as any other, with what it was said by first.
+        store.erase(&bo, &erasing(EraseWhat::Artifact(made))).await.unwrap();
+        assert_eq!(bo.artifacts(&ArtifactFilter::default()).await.unwrap().len(), 0);
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn what_retention_let_go_may_be_published_again() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let at = session(&ada).await;
+        let put = async || {
+            let writer = ada.writer(at, None, WriterOptions::default()).await.unwrap();
+            let put = writer.put_artifact(&bytes_of("status.txt", "all is well")).await;
+            writer.release().await.unwrap();
+            put.map(|put| put.record.artifact)
+        };
+        let first = put().await.unwrap();
+        ada.set_retention(Retained::Artifact, Some(0)).await.unwrap();
+        let done = store.apply_retention(&ada, &Observer::default()).await.unwrap();
+        assert_eq!(done.iter().filter(|one| one.erasure.is_some()).count(), 1);
+        assert_ne!(put().await.unwrap(), first);
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn damage_to_what_another_made_keeps_nobody_elses_data_from_being_erased() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let (of_ada, of_bo) = (session(&ada).await, session(&bo).await);
+        let publish = async |client: &Client, at: SessionId, name: &str, inputs: Vec<PathBuf>| {
+            fs::write(place.path(name), format!("bytes of {name}")).unwrap();
+            let writer = client.writer(at, None, WriterOptions::default()).await.unwrap();
+            let put = PutArtifact { inputs, ..PutArtifact::file(place.path(name)) };
+            let made = writer.put_artifact(&put).await.unwrap().record.artifact;
+            writer.release().await.unwrap();
+            made
+        };
+        let first = publish(&ada, of_ada, "a chart", Vec::new()).await;
+        publish(&bo, of_bo, "his report", vec![place.path("a chart")]).await;
+        let what = || erasing(EraseWhat::Artifact(first));
+        let derived = store.plan_erasure(&ada, &what()).await.unwrap().derived;
+        assert_eq!(derived.iter().map(|one| one.because).collect::<Vec<_>>(), [Because::MadeOf]);
+        store.close().await;
+        // A byte of each of Bo's own blocks.
+        let owner = bo.pseudonym_of_user("bo").unwrap();
+        drop((ada, bo));
+        let ledger = rusqlite::Connection::open(database(&place)).unwrap();
+        let mine = "owner = (SELECT owner FROM owner WHERE pseudonym = ?1)";
+        let blocks = format!("SELECT id, bytes FROM inline_block WHERE {mine}");
+        let blocks: Vec<(i64, Vec<u8>)> = {
+            let mut found = ledger.prepare(&blocks).unwrap();
+            let rows = found.query_map([&owner.0], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        assert!(!blocks.is_empty(), "his trees are in the ledger");
+        let blocks_of_bo = i64::try_from(blocks.len()).unwrap();
+        for (id, mut bytes) in blocks {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            ledger.execute("UPDATE inline_block SET bytes = ?2 WHERE id = ?1", (id, bytes)).unwrap();
+        }
+        drop(ledger);
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let derived = store.plan_erasure(&ada, &what()).await.unwrap().derived;
+        assert_eq!(derived, [], "what Bo made cannot be told");
+        let branch = ada.current_branch(of_ada).await.unwrap();
+        tell(&ada, of_ada, "words that go").await;
+        let entries = EraseWhat::Entries { session: of_ada, branch, from: 2, to: 2 };
+        store.plan_erasure(&ada, &erasing(entries)).await.unwrap();
+        store.erase(&ada, &what()).await.unwrap();
+        assert_eq!(found(&store, &["bytes of a chart"]).await, [] as [usize; 0], "his own is not opened any more");
+        // What of his is whole stays, for whoever mends the rest.
+        let left: i64 = {
+            let ledger = rusqlite::Connection::open(database(&place)).unwrap();
+            let count = format!("SELECT count(*) FROM inline_block WHERE {mine}");
+            ledger.query_row(&count, [&owner.0], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(left, blocks_of_bo);
+        store.erase(&client(&store, "bo").await, &erasing(EraseWhat::User("ada".to_owned()))).await.unwrap();
+    });
+}
+
+#[test]
+fn a_store_of_a_version_that_had_no_rows_for_what_was_found_is_whole() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let at = session(&ada).await;
+        tell(&ada, at, "a token: ghp_16C7e42F292c6912E7710c838347Ae178B4a and more").await;
+        is_whole(&store).await;
+        store.close().await;
+        drop(ada);
+        let ledger = rusqlite::Connection::open(database(&place)).unwrap();
+        assert_eq!(ledger.execute("DELETE FROM view_row WHERE kind = 50", []).unwrap(), 1);
+        drop(ledger);
+        let store = place.open();
+        let verified = store.store().verify(false, None).await.unwrap();
+        assert_eq!((verified.stale_views.len(), verified.findings.len()), (0, 0), "{verified:?}");
+        let verified = store.store().verify(true, None).await.unwrap();
+        assert_eq!((verified.stale_views.len(), verified.rebuilt.len()), (0, 1), "{verified:?}");
         is_whole(&store).await;
     });
 }

@@ -38,6 +38,7 @@ struct Exported {
     subject: String,
     journals: u64,
     entries: u64,
+    elsewhere: u64,
     erased: u64,
     trees: u64,
     artifacts: u64,
@@ -50,6 +51,9 @@ impl Answer for Exported {
         let entries = count(self.entries, "entry");
         let journals = count(self.journals, "journal");
         page.line(format!("{entries} of {journals} in {}, {}", self.directory, bytes(self.bytes)));
+        if self.elsewhere > 0 {
+            page.line(format!("{} in sessions of others", count(self.elsewhere, "entry")));
+        }
         page.line(format!("{}, {}", count(self.trees, "tree"), count(self.artifacts, "artifact")));
         if self.erased > 0 {
             page.line(format!("{} erased before: their headers are there", count(self.erased, "entry")));
@@ -80,6 +84,7 @@ impl Export {
             subject: done.subject,
             journals: done.journals,
             entries: done.entries,
+            elsewhere: done.elsewhere,
             erased: done.erased,
             trees: done.trees,
             artifacts: done.artifacts,
