@@ -184,7 +184,7 @@ pub fn reachable(
         let mut chunks = Vec::new();
         let mut inner = Vec::new();
         let erased = read_references(store, owner, &batch, None, &mut |block| inner.push(block), &mut |chunk| {
-            chunks.push(chunk)
+            chunks.push(chunk);
         })?;
         if let Some(block) = erased.first() {
             return Err(samite_model::Error::denied(
