@@ -69,7 +69,7 @@ impl Core {
         let of_others = |one: &HandedOut| match one.what {
             Handed::KeyExport => false,
             Handed::Revealed => one.entry.is_some_and(|at| others.entries.has(at)),
-            _ => one.subject.is_some_and(|owner| others.owners.contains(&owner)),
+            Handed::SubjectExport => one.subject.is_some_and(|owner| others.owners.contains(&owner)),
         };
         let may_hold = |one: &HandedOut| one.may_hold(scope, subject) || of_others(one);
         Ok((all.into_iter().map(|(_, one)| one).filter(may_hold).collect(), keys))
