@@ -224,9 +224,12 @@ mod tests {
         whole_lines(&RangeFile::open(&path).unwrap(), from, end)
     }
 
+    /// A transcript, where a part begins in it, and the part.
+    type Case = (&'static [u8], u64, Option<&'static [u8]>);
+
     #[test]
     fn a_part_ends_with_a_line() {
-        let cases: [(&[u8], u64, Option<&[u8]>); 8] = [
+        let cases: [Case; 8] = [
             (b"", 0, None),
             (b"{\"a\":1}\n{\"b\":2}\n", 0, Some(b"{\"a\":1}\n{\"b\":2}\n")),
             (b"{\"a\":1}\n{\"b\":2}\n", 8, Some(b"{\"b\":2}\n")),
