@@ -136,7 +136,7 @@ impl Surface {
         let writer = client.writer(session, branch, self.writer_options()?).await?;
         let outcome = act(&writer).await;
         if self.global.writer.is_none() {
-            let released = writer.release().await;
+            let released = writer.release_after_act().await;
             // What was asked for was done; the lease ends with this process in any case.
             if let (Ok(_), Err(error)) = (&outcome, released) {
                 self.printer.warn(&format!("the branch could not be given up: {error}"));

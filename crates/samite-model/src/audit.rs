@@ -11,7 +11,17 @@ pub enum Coverage {
     Anchor,
 }
 
-/// What callers append, what steps write, and what stands beside an entry of the same act that has a leaf.
+/// Who wrote an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenBy {
+    /// The user whose data it is, with whichever agent.
+    Owner,
+    /// Somebody else, to whom it was granted.
+    Another,
+}
+
+/// What callers append, what steps write, and what stands beside an entry of the same act that has a leaf: as long as the owner does
+/// it.
 const COVERED_BY_ANCHORS: [EntryKind; 14] = [
     EntryKind::MESSAGE,
     EntryKind::MODEL_RESPONSE,
@@ -29,9 +39,13 @@ const COVERED_BY_ANCHORS: [EntryKind; 14] = [
     EntryKind::SESSION_KEYED,
 ];
 
-/// How the audit log covers entries of a kind. A kind that is not listed is an act, so that a new one is never forgotten.
-pub fn coverage(kind: EntryKind) -> Coverage {
-    if COVERED_BY_ANCHORS.contains(&kind) { Coverage::Anchor } else { Coverage::Leaf }
+/// How the audit log covers entries of a kind. A kind that is not listed is an act, so that a new one is never forgotten; and
+/// whatever somebody else than the owner writes is one, since the owner was not there to see it.
+pub fn coverage(kind: EntryKind, by: WrittenBy) -> Coverage {
+    match by {
+        WrittenBy::Owner if COVERED_BY_ANCHORS.contains(&kind) => Coverage::Anchor,
+        WrittenBy::Owner | WrittenBy::Another => Coverage::Leaf,
+    }
 }
 
 #[cfg(test)]
@@ -40,8 +54,11 @@ mod tests {
 
     #[test]
     fn what_an_owner_does_all_the_time_has_no_leaf() {
-        let acts: Vec<String> =
-            EntryKind::ALL.iter().filter(|kind| coverage(**kind) == Coverage::Leaf).map(|kind| kind.name()).collect();
+        let acts: Vec<String> = EntryKind::ALL
+            .iter()
+            .filter(|kind| coverage(**kind, WrittenBy::Owner) == Coverage::Leaf)
+            .map(|kind| kind.name())
+            .collect();
         for kind in ["message", "event", "step_started", "step_completed", "step_failed", "workspace_interval"] {
             assert!(!acts.iter().any(|act| act == kind), "{kind}");
         }
@@ -50,6 +67,13 @@ mod tests {
         {
             assert!(acts.iter().any(|act| act == kind), "{kind}");
         }
-        assert_eq!(coverage(EntryKind::from_code(60_000)), Coverage::Leaf);
+        assert_eq!(coverage(EntryKind::from_code(60_000), WrittenBy::Owner), Coverage::Leaf);
+    }
+
+    #[test]
+    fn whatever_another_writes_has_a_leaf() {
+        for kind in EntryKind::ALL {
+            assert_eq!(coverage(*kind, WrittenBy::Another), Coverage::Leaf, "{kind}");
+        }
     }
 }

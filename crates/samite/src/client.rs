@@ -8,6 +8,7 @@ use samite_keys::Subject;
 use samite_ledger::{
     Append, Commit, Guard, JournalFilter, JournalKind, JournalState, JournalStatus, NewJournal, RowQuery,
 };
+use samite_model::audit::WrittenBy;
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Principal, Pseudonym, Result, SessionId};
 use std::sync::Arc;
 
@@ -93,7 +94,8 @@ impl Client {
     }
 
     pub(crate) fn author(&self, epoch: u64) -> Author {
-        Author { subject: self.subject, actor: self.actor, named: self.named, epoch }
+        let by = if self.subject.pseudonym == self.authority.subject { WrittenBy::Owner } else { WrittenBy::Another };
+        Author { subject: self.subject, actor: self.actor, named: self.named, by, epoch }
     }
 
     /// Whether a journal is the owner's whom this client works for.

@@ -11,7 +11,7 @@ use samite_blocks::PackStore;
 use samite_host::{Clock, Random};
 use samite_keys::{Body, Keyring, SealedPayload, Subject};
 use samite_ledger::{BlockIndex, Commit, JournalState, Ledger, NewEntry, StoredEntry};
-use samite_model::audit::{Coverage, coverage};
+use samite_model::audit::{Coverage, WrittenBy, coverage};
 use samite_model::hash::CommitmentHasher;
 use samite_model::{
     EntryId, EntryKind, Error, FamilyId, Header, JournalId, Position, Principal, Pseudonym, Result, limits,
@@ -137,6 +137,8 @@ pub(crate) struct Author {
     pub(crate) actor: Pseudonym,
     /// Who writes, as the audit log names them.
     pub(crate) named: Actor,
+    /// Whether the subject is their user.
+    pub(crate) by: WrittenBy,
     pub(crate) epoch: u64,
 }
 
@@ -231,7 +233,7 @@ impl Core {
     }
 
     fn new_entry(&self, author: &Author, draft: Draft, sealed: SealedPayload) -> Result<NewEntry> {
-        let is_act = self.0.logged && coverage(draft.kind) == Coverage::Leaf;
+        let is_act = self.0.logged && coverage(draft.kind, author.by) == Coverage::Leaf;
         let leaf = if is_act { Some(self.leaf(author, Vec::new())?) } else { None };
         Ok(NewEntry {
             id: draft.id,

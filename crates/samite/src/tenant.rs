@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::core::{Author, Core, Draft};
 use samite_audit::leaf::Actor;
 use samite_ledger::{Append, Commit, Guard, JournalKind, NewEntry, NewJournal};
+use samite_model::audit::WrittenBy;
 use samite_model::{FamilyId, JournalId, Principal, Pseudonym, Result};
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl Core {
     /// Seals an entry for the tenant's control journal, in the tenant's own name.
     pub(crate) fn seal_as_tenant(&self, by: By, draft: Draft) -> Result<NewEntry> {
         let subject = self.0.keys.subject_of(self.0.keys.tenant_pseudonym())?;
-        let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
+        let author = Author { subject, actor: by.actor, named: by.named, by: WrittenBy::Owner, epoch: 0 };
         self.seal(self.tenant_control(), &author, draft)
     }
 
@@ -72,7 +73,7 @@ impl Core {
         let control = self.tenant_control();
         let exists = self.0.ledger.journal(control).await?.is_some();
         let subject = self.0.keys.subject_of(self.0.keys.tenant_pseudonym())?;
-        let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
+        let author = Author { subject, actor: by.actor, named: by.named, by: WrittenBy::Owner, epoch: 0 };
         let mut commit = Commit { guards, ..Commit::default() };
         let mut entries = first;
         for draft in drafts {

@@ -8,6 +8,7 @@ use crate::log::{ReadOptions, Reader};
 use crate::policy::{Capture, frame};
 use crate::step::Starts;
 use crate::views::{self, IndexHash, OpenStep, Projection, Steps, row};
+use samite_host::kill_point;
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
 use samite_model::policy::capture::Level;
@@ -90,6 +91,8 @@ pub struct Writer {
 
 struct State {
     expires: i64,
+    /// Whether anything was committed through this object.
+    has_written: bool,
     /// A copy of the branch's registers; a guard on its version makes it safe to use.
     steps: Option<Steps>,
     /// Starts whose commit was not acknowledged, by the hash of their key.
@@ -152,6 +155,7 @@ impl Client {
             is_new,
             state: Mutex::new(State {
                 expires,
+                has_written: false,
                 steps: None,
                 uncertain: HashMap::new(),
                 assessed: HashMap::new(),
@@ -441,6 +445,8 @@ impl Writer {
         let expires = now.saturating_add(self.time_to_live);
         let due = expires.saturating_sub(self.locked().expires) > self.time_to_live / 3;
         commit.renew = due.then_some((self.branch, self.epoch, expires));
+        // A commit whose acknowledgement gets lost may have been made.
+        self.locked().has_written = true;
         let receipt = self.core().0.ledger.commit(commit).await?;
         if due {
             self.locked().expires = expires;
@@ -539,11 +545,24 @@ impl Writer {
         self.client.read(self.session, Some(self.branch), options).await
     }
 
-    /// Gives the lease up. Steps left open are then in doubt for the next writer.
+    /// Gives the lease up. Steps left open are then in doubt for the next writer. How far the branch has come is put into the audit log.
     ///
     /// # Errors
     /// `unavailable` when it could not be recorded; the lease then expires by itself.
     pub async fn release(self) -> Result<()> {
+        self.give_up(false).await
+    }
+
+    /// As [`Writer::release`], by who took the lease for one act: how far the branch has come is put into the audit log with that of
+    /// all other branches that nobody holds, once a minute at most.
+    ///
+    /// # Errors
+    /// As [`Writer::release`].
+    pub async fn release_after_act(self) -> Result<()> {
+        self.give_up(true).await
+    }
+
+    async fn give_up(self, briefly: bool) -> Result<()> {
         let now = self.core().now();
         let request = LeaseRequest {
             journal: self.branch,
@@ -553,14 +572,21 @@ impl Writer {
             process: self.process.clone(),
             take_over: None,
         };
-        self.core().0.ledger.lease(request).await.map(|_| ())
+        self.core().0.ledger.lease(request).await?;
+        kill_point("writer.released");
+        let has_written = self.locked().has_written;
+        if has_written {
+            // What is not anchored now is by who gives a branch up later.
+            self.client.audit_as_tenant().anchor_left(self.branch, briefly).await.ok();
+        }
+        Ok(())
     }
 
     /// Gives the lease up after an act that took it for itself, and answers what came of the act. That is never hidden
     /// by a lease that cannot be given up, which expires by itself or ends with its process.
     pub(crate) async fn let_go<T>(self, short: bool, outcome: Result<T>) -> Result<T> {
         if short {
-            self.release().await.ok();
+            self.release_after_act().await.ok();
         }
         outcome
     }

@@ -5,4 +5,4 @@ mod message;
 mod submit;
 
 pub use message::{Answer, answer, request};
-pub use submit::{Submission, accept, submit};
+pub use submit::{Submission, accept, reach, submit};

@@ -71,6 +71,15 @@ pub fn submit(
         .hint("try again later"))
 }
 
+/// Whether anybody answers at a witness's address, whatever they say: nothing is sent but a request for the address itself.
+///
+/// # Errors
+/// `unavailable` (`no_witness`) when it cannot be reached.
+pub fn reach(submission: &Submission<'_>) -> Result<()> {
+    let sent = agent(submission).get(submission.url).call();
+    sent.map(drop).map_err(|error| unreachable(submission, submission.url, &error))
+}
+
 /// The tree head with a witness's signature on it, once that is verified. Signatures of other keys in the answer are left out.
 ///
 /// # Errors
@@ -96,10 +105,21 @@ pub fn accept(signed: &Note, signatures: &[Signature], key: &VerifierKey) -> Res
 
 fn post(submission: &Submission<'_>, body: &str) -> Result<(u16, Vec<u8>)> {
     let url = format!("{}/add-checkpoint", submission.url.trim_end_matches('/'));
-    let failed = |error: &dyn std::fmt::Display| {
-        let what = format!("the witness {} cannot be asked at {url}: {error}", submission.key.name());
-        Error::unavailable("no_witness", what).hint("look whether its address is right and it runs, then try again")
-    };
+    let failed = |error: &dyn std::fmt::Display| unreachable(submission, &url, error);
+    let sent = agent(submission).post(&url).header("content-type", "text/plain; charset=utf-8").send(body);
+    let mut response = sent.map_err(|error| failed(&error))?;
+    let status = response.status().as_u16();
+    let mut bytes = Vec::new();
+    response.body_mut().as_reader().take(LONGEST_ANSWER).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    Ok((status, bytes))
+}
+
+fn unreachable(submission: &Submission<'_>, url: &str, error: &dyn std::fmt::Display) -> Error {
+    let what = format!("the witness {} cannot be asked at {url}: {error}", submission.key.name());
+    Error::unavailable("no_witness", what).hint("look whether its address is right and it runs, then try again")
+}
+
+fn agent(submission: &Submission<'_>) -> Agent {
     let mut config = Agent::config_builder()
         .timeout_global(Some(submission.time_limit))
         .http_status_as_error(false)
@@ -110,13 +130,7 @@ fn post(submission: &Submission<'_>, body: &str) -> Result<(u16, Vec<u8>)> {
         // A proxy would look at its own machine.
         config = config.proxy(None);
     }
-    let agent: Agent = config.build().into();
-    let sent = agent.post(&url).header("content-type", "text/plain; charset=utf-8").send(body);
-    let mut response = sent.map_err(|error| failed(&error))?;
-    let status = response.status().as_u16();
-    let mut bytes = Vec::new();
-    response.body_mut().as_reader().take(LONGEST_ANSWER).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-    Ok((status, bytes))
+    config.build().into()
 }
 
 /// Whether a URL is of this machine.

@@ -178,7 +178,8 @@ impl Share {
 
 /// Take back what was granted on a session or an artifact
 ///
-/// From then on nothing more is read or added that rested on it. What was read stays read, and what was added stays.
+/// From then on nothing more is read or added that rested on it, and what they had granted in turn ends too. What was read
+/// stays read, and what was added stays.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

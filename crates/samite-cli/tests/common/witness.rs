@@ -27,6 +27,8 @@ impl Witness {
             let mut seen = 0;
             for stream in listener.incoming() {
                 let mut reader = BufReader::new(stream.unwrap());
+                let mut first = String::new();
+                reader.read_line(&mut first).unwrap();
                 let mut length = 0;
                 loop {
                     let mut line = String::new();
@@ -38,6 +40,11 @@ impl Witness {
                     if line.trim().is_empty() {
                         break;
                     }
+                }
+                // Whoever looks whether somebody is there.
+                if !first.starts_with("POST /add-checkpoint ") {
+                    reader.get_mut().write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").ok();
+                    continue;
                 }
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();

@@ -1,6 +1,6 @@
 //! `samite audit`: what outsiders can verify, and what happens to a store that is put back from a backup.
 
-use crate::support::{Place, Witness, text};
+use crate::support::{Place, Witness, hints, text};
 use samite_audit::VerifierKey;
 use samite_audit::note::KeyKind;
 use serde_json::Value;
@@ -105,9 +105,32 @@ fn a_witness_cosigns_what_continues_and_its_signature_is_in_receipts() {
     let verify = ["audit", "verify-proof", "receipt", "--key", &key, "--witness", &witness.key];
     let verified: Value = serde_json::from_str(&place.json(&verify).ok()).unwrap();
     assert_eq!(text(&verified, "/cosigned_by/0"), "witness.example");
-    // One that nobody listens at.
+    // One that nobody listens at is told before anything is anchored or published.
+    place.say(&session, "and more");
+    let log = || place.json(&["audit", "log", "--all"]).json()["acts"].as_array().unwrap().len();
+    let before = log();
     let gone = ["audit", "witness", "http://127.0.0.1:9", "--key", &witness.key];
-    place.json(&gone).error(7);
+    let error = place.json(&gone).error(7);
+    assert_eq!(text(&error, "/code"), "no_witness");
+    assert!(hints(&error).contains("nothing was anchored or published"), "{error}");
+    assert_eq!(log(), before);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_no_finding() {
+    let place = Place::new();
+    place.session();
+    let key = key(&place);
+    for missing in ["nowhere", "not/there/either"] {
+        let error = place.json(&["audit", "verify", "--folder", missing, "--key", &key]).error(3);
+        assert_eq!(text(&error, "/code"), "no_file", "{error}");
+    }
+    // One that is there and holds no log is one.
+    fs::create_dir(place.path().join("empty")).unwrap();
+    let found = place.json(&["audit", "verify", "--folder", "empty", "--key", &key]);
+    assert_eq!(found.status, 8, "{found:?}");
+    let found: Value = serde_json::from_str(&found.out).unwrap();
+    assert_eq!(text(&found, "/findings/0/code"), "damaged_folder");
 }
 
 #[test]

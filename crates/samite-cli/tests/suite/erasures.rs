@@ -1,5 +1,6 @@
 //! Erasing a part of a person's data from the command line: what is asked first, and what goes on afterwards.
 
+use crate::sharing::client_of;
 use crate::support::{Place, hints, text};
 use serde_json::json;
 use std::fs;
@@ -290,4 +291,43 @@ fn a_copy_from_before_the_end_of_an_erasure_is_not_served_after_it() {
         assert_eq!(in_copy(&["read", &gone]).error(3)["code"], "no_session", "{point}");
         assert_eq!(in_copy(&["verify"]).status, 0, "{point}");
     }
+}
+
+/// More was made of it than a proof lists: the proof has a hash over all of it, and verifies with the log's key alone.
+#[test]
+fn a_proof_of_what_much_was_made_of_is_given_away_and_verified() {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "words that go");
+    let made = 1_001;
+    futures_lite::future::block_on(async {
+        let (store, _) = client_of(&place, "bob").await;
+        let client = store.client().await.unwrap();
+        let parent = samite::payload::ParentSession { session: id.parse().unwrap(), step: None };
+        for _ in 0..made {
+            let new = samite::NewSession { parent: Some(parent.clone()), ..samite::NewSession::default() };
+            client.create_session(new).await.unwrap();
+        }
+        store.close().await;
+    });
+    let erased = place.json(&["erase", "--session", &id, "--reason", "x", "--yes"]).json();
+    let erasure = text(&erased, "/id");
+    let shown = place.json(&["erase", "show", &erasure]).json();
+    assert_eq!(shown["proof"]["derived"].as_array().unwrap().len(), made, "all of it is shown");
+    place.run(&["erase", "prove", &erasure, "--to", "proof"]).ok();
+    let key = place.run(&["audit", "key"]).ok().trim().to_owned();
+    let verify = ["audit", "verify-proof", "proof", "--key", &key];
+    let verified = place.json(&verify).json();
+    assert_eq!(text(&verified, "/act"), "erased", "{verified}");
+    let said = &verified["payload"];
+    assert_eq!(said["derived_root"]["count"].as_u64(), Some(made as u64), "{verified}");
+    assert_eq!(text(said, "/derived_root/root").len(), 64);
+    assert!(said["derived"].as_array().is_none_or(Vec::is_empty), "{said}");
+    assert!(fs::metadata(place.path().join("proof")).unwrap().len() < 64 << 10);
+    // One that was changed says something else.
+    let mut bytes = fs::read(place.path().join("proof")).unwrap();
+    let at = bytes.windows(6).position(|window| window == b"extra ").unwrap() + 40;
+    bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+    fs::write(place.path().join("proof"), bytes).unwrap();
+    assert_eq!(place.json(&verify).status, 8);
 }

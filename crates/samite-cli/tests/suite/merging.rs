@@ -89,3 +89,41 @@ fn a_named_layout_that_a_killed_merge_left_is_laid_out_anew_and_anothers_is_not(
     place.json(&["merge", "--continue", &id, "--take", "a=ours", "--take", "b=mine"]);
     assert_eq!((place.read("work/a").unwrap(), place.read("work/b").unwrap()), ("ours\n".into(), "mine".into()));
 }
+
+#[test]
+fn a_layout_lies_neither_in_the_workspace_nor_in_the_store() {
+    let place = Place::new();
+    let (id, theirs) = both_changed(&place);
+    std::os::unix::fs::symlink(place.path().join("work"), place.path().join("alias")).unwrap();
+    std::os::unix::fs::symlink(place.store(), place.path().join("drawer")).unwrap();
+    fs::write(place.path().join("file"), "a file").unwrap();
+    let store = place.store();
+    let in_store = |name: &str| store.join(name).display().to_string();
+    let before = place.json(&["log", &id, "--all"]).out;
+    for (layout, status, code) in [
+        ("work".to_owned(), 4, "not_empty"),
+        ("work/decide".to_owned(), 2, "layout_in_workspace"),
+        ("work/not/there/yet".to_owned(), 2, "layout_in_workspace"),
+        ("other/../work/decide".to_owned(), 2, "layout_in_workspace"),
+        ("alias/decide".to_owned(), 2, "layout_in_workspace"),
+        (in_store("decide"), 2, "inside_store"),
+        (in_store("merges/decide"), 2, "inside_store"),
+        (in_store("tenants/local/packs/decide"), 2, "inside_store"),
+        ("drawer/decide".to_owned(), 2, "inside_store"),
+        ("file".to_owned(), 4, "not_empty"),
+    ] {
+        let error = place.json(&["merge", &theirs, "--layout", &layout]).error(status);
+        assert_eq!(text(&error, "/code"), code, "{layout}: {error}");
+        assert_eq!(text(&place.json(&["merge", "--abort", &id]).error(3), "/code"), "no_open_merge", "{layout}");
+    }
+    // Nothing was made on the way, and nothing recorded.
+    for name in ["work/decide", "work/not", "alias/decide"] {
+        assert!(!place.path().join(name).exists(), "{name}");
+    }
+    assert!(!store.join("decide").exists() && !store.join("merges/decide").exists());
+    assert_eq!(place.json(&["log", &id, "--all"]).out, before);
+    assert_eq!(place.read("file").unwrap(), "a file");
+    // Beside them it may lie anywhere.
+    assert_eq!(place.run(&["merge", &theirs, "--layout", "beside/decide"]).status, 4);
+    assert_eq!(place.read("beside/decide/1.theirs").unwrap(), "theirs\n");
+}

@@ -69,6 +69,14 @@ fn what_is_shared_is_read_and_added_to_by_another_and_that_is_seen() {
     });
     read_by(&place, "bob", &id);
     assert!(place.run(&["read", &id]).ok().contains("his"));
+    // What the owner said has no leaf of its own; what another did there has.
+    let logged = place.json(&["audit", "log", "--act", "message"]).json();
+    let logged = logged["acts"].as_array().unwrap();
+    assert_eq!(logged.len(), 1, "{logged:?}");
+    assert_eq!((text(&logged[0], "/user"), text(&logged[0], "/owner")), ("user:bob".into(), "user:local".into()));
+    assert_eq!((text(&logged[0], "/session"), logged[0]["seq"].as_u64()), (id.clone(), Some(2)));
+    let page = place.run(&["audit", "log", "--session", &id]).ok();
+    assert!(page.lines().any(|line| line.contains("message") && line.contains("user:bob by editor")), "{page}");
     let listed = place.json(&["grants", &id]).json();
     assert_eq!(listed["grants"][0]["user"], "bob");
     assert_eq!(listed["grants"][0]["by"]["user"], "local");
@@ -115,6 +123,31 @@ fn an_artifact_is_shared_by_itself() {
     });
     assert_eq!(place.json(&["grants", "--artifact", &artifact]).json()["grants"][0]["rights"][0], "read");
     place.run(&["unshare", "--artifact", &artifact, "--all"]).ok();
+}
+
+/// They tell who may do what, and change nothing by it: no point at which a kill could leave half of something is passed.
+#[test]
+#[cfg(feature = "kill-points")]
+fn what_shows_who_calls_and_what_is_shared_writes_nothing() {
+    let place = Place::new();
+    let id = place.session();
+    place.say(&id, "hers");
+    place.run(&["share", &id, "--with", "user:bob", "--append"]).ok();
+    let trace = place.path().join("trace");
+    let log = || place.json(&["audit", "log", "--all"]).json()["acts"].as_array().unwrap().len();
+    let passed = |arguments: &[&str]| {
+        fs::remove_file(&trace).ok();
+        let output = place.command(arguments).env("SAMITE_KILL_TRACE", &trace).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        fs::read_to_string(&trace).unwrap_or_default()
+    };
+    // That the trace tells, another command shows.
+    assert!(!passed(&["share", &id, "--with", "user:eve", "--read"]).is_empty());
+    let before = log();
+    for arguments in [&["identity"][..], &["grants", &id], &["records"]] {
+        assert_eq!(passed(arguments), "", "{arguments:?}");
+    }
+    assert_eq!(log(), before);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use std::collections::HashSet;
 
 const NOTE: &[u8] = b"samite/aad/note/v1\0";
 
+/// How often a note is changed again because another was quicker.
+const ROUNDS: usize = 64;
+
 impl Keyring {
     /// The pseudonym of an owner. It is made of the name alone, so that one who was erased has the same when they come
     /// back; nothing is stored.
@@ -62,19 +65,32 @@ impl Keyring {
         Ok(())
     }
 
-    /// Keeps a note with the master, sealed under the tenant's key: what a copy of the store that is restored from a backup
-    /// must not forget. When this returns, it is durable. False when the master has no room for notes.
+    /// Changes a note that the master keeps, sealed under the tenant's key: what a copy of the store that is restored from a backup
+    /// must not forget. `change` is given what is kept now (none: nothing) and answers with what to keep in its place, or none to
+    /// leave it. It is asked again where another process or another copy of the store was quicker, so that nobody's change is
+    /// lost; a master without a lock of its own cannot keep two apart that do so in one instant. When this returns, the note is
+    /// durable. False when the master has no room for notes.
     ///
     /// # Errors
-    /// As the master says.
-    pub fn keep_note(&self, name: &str, text: &[u8]) -> Result<bool> {
-        let keys = &self.0.tenant_keys;
-        let nonce = random_id::<NONCE_SIZE>(&*self.0.storage.random)?;
-        let mut bytes = Vec::with_capacity(PREFIX_SIZE + text.len() + 64);
-        bytes.extend_from_slice(&Envelope::prefix(keys.data_key, nonce));
-        bytes.extend_from_slice(text);
-        seal_in_place(&keys.data, nonce, &self.note_data(name), &mut bytes, PREFIX_SIZE)?;
-        self.master().store_note(&self.name(), name, &bytes)
+    /// `corrupt` (`bad_kept_note`) when it was changed by somebody else or is another store's; `unavailable` (`note_contended`) when
+    /// others keep changing it; what `change` answers; as the master says.
+    pub fn change_note(
+        &self,
+        name: &str,
+        change: &mut dyn FnMut(Option<Vec<u8>>) -> Result<Option<Vec<u8>>>,
+    ) -> Result<bool> {
+        let (master, keystore) = (self.master(), self.name());
+        for _ in 0..ROUNDS {
+            let before = master.load_note(&keystore, name)?;
+            let text = before.as_deref().map(|bytes| self.open_note(name, bytes)).transpose()?;
+            let Some(text) = change(text)? else { return Ok(true) };
+            let bytes = self.seal_note(name, &text)?;
+            if let Some(has_room) = master.swap_note(&keystore, name, before.as_deref(), &bytes)? {
+                return Ok(has_room);
+            }
+        }
+        let message = format!("others keep changing the note {name:?} that {} keeps of this store", master.describe());
+        Err(Error::unavailable("note_contended", message).hint("try again"))
     }
 
     /// The last note that was kept under a name, if there is one.
@@ -82,19 +98,33 @@ impl Keyring {
     /// # Errors
     /// `corrupt` (`bad_kept_note`) when it was changed or is another store's; as the master says.
     pub fn note(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let Some(bytes) = self.master().load_note(&self.name(), name)? else { return Ok(None) };
+        let kept = self.master().load_note(&self.name(), name)?;
+        kept.map(|bytes| self.open_note(name, &bytes)).transpose()
+    }
+
+    fn seal_note(&self, name: &str, text: &[u8]) -> Result<Vec<u8>> {
+        let keys = &self.0.tenant_keys;
+        let nonce = random_id::<NONCE_SIZE>(&*self.0.storage.random)?;
+        let mut bytes = Vec::with_capacity(PREFIX_SIZE + text.len() + 64);
+        bytes.extend_from_slice(&Envelope::prefix(keys.data_key, nonce));
+        bytes.extend_from_slice(text);
+        seal_in_place(&keys.data, nonce, &self.note_data(name), &mut bytes, PREFIX_SIZE)?;
+        Ok(bytes)
+    }
+
+    fn open_note(&self, name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
         let damaged = || {
             let message = format!("the note {name:?} that {} keeps of this store is damaged", self.master().describe());
             Error::corrupt("bad_kept_note", message)
                 .hint("restore it from a backup of the place where the master key is")
         };
-        let parts = Envelope::parse(&bytes).map_err(|_| damaged())?;
+        let parts = Envelope::parse(bytes).map_err(|_| damaged())?;
         if parts.key != self.0.tenant_keys.data_key {
             return Err(damaged());
         }
         let mut sealed = parts.sealed.to_vec();
         let text = open_in_place(&self.0.tenant_keys.data, parts.nonce, &self.note_data(name), &mut sealed);
-        text.map(|text| Some(text.to_vec())).ok_or_else(damaged)
+        text.map(|text| text.to_vec()).ok_or_else(damaged)
     }
 
     fn note_data(&self, name: &str) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, open, owner, random, seal};
 use samite_host::files::{self, write_atomic};
-use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, KeystoreName, Master};
+use samite_keys::{CommandMaster, EnvironmentMaster, FileMaster, Keyring, KeystoreName, Master};
 use samite_model::{ErrorKind, Tenant};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -194,12 +194,48 @@ fn the_key_of_the_audit_log_is_made_once_and_outlives_erasures() {
     assert_eq!(again.audit_person(ada).unwrap_err().code(), "key_destroyed");
 }
 
+fn keep(keyring: &Keyring, name: &str, text: &[u8]) -> bool {
+    keyring.change_note(name, &mut |_| Ok(Some(text.to_vec()))).unwrap()
+}
+
+/// Two copies of a store with one master: what one notes while the other is about to is not lost.
+#[test]
+fn a_note_that_was_changed_meanwhile_is_changed_again() {
+    let scratch = Scratch::new();
+    let (keyring, copy) = (scratch.open().unwrap(), scratch.open().unwrap());
+    let add = |kept: Option<Vec<u8>>, word: &str| -> samite_model::Result<Option<Vec<u8>>> {
+        let mut text = kept.unwrap_or_default();
+        text.extend_from_slice(word.as_bytes());
+        Ok(Some(text))
+    };
+    let mut asked = 0;
+    let changed = keyring.change_note("erasures", &mut |kept| {
+        asked += 1;
+        if asked == 1 {
+            assert!(copy.change_note("erasures", &mut |kept| add(kept, "theirs ")).unwrap());
+        }
+        add(kept, "ours ")
+    });
+    assert!(changed.unwrap());
+    assert_eq!(asked, 2);
+    assert_eq!(keyring.note("erasures").unwrap().as_deref(), Some(&b"theirs ours "[..]));
+    // What is to stay as it is, stays, and somebody who is always quicker is told.
+    assert!(keyring.change_note("erasures", &mut |_| Ok(None)).unwrap());
+    assert_eq!(copy.note("erasures").unwrap().as_deref(), Some(&b"theirs ours "[..]));
+    let contended = keyring.change_note("erasures", &mut |kept| {
+        assert!(keep(&copy, "erasures", b"again"));
+        add(kept, "never")
+    });
+    assert_eq!(contended.unwrap_err().code(), "note_contended");
+    assert_eq!(keyring.note("erasures").unwrap().as_deref(), Some(&b"again"[..]));
+}
+
 #[test]
 fn a_note_is_sealed_and_is_that_of_its_store_and_name() {
     let scratch = Scratch::new();
     let keyring = scratch.open().unwrap();
     assert_eq!(keyring.note("erasures").unwrap(), None);
-    assert!(keyring.keep_note("erasures", b"the words of a note").unwrap());
+    assert!(keep(&keyring, "erasures", b"the words of a note"));
     assert_eq!(keyring.note("erasures").unwrap().as_deref(), Some(&b"the words of a note"[..]));
     let stored = scratch.master().load_note(&keyring.name(), "erasures").unwrap().unwrap();
     assert!(!stored.windows(5).any(|window| window == b"words"));
@@ -213,7 +249,7 @@ fn a_note_is_sealed_and_is_that_of_its_store_and_name() {
     let environment = Arc::new(EnvironmentMaster::new(&"7".repeat(64)).unwrap());
     let other = Scratch::new();
     let keyring = other.open_with(environment, random(), true).unwrap();
-    assert!(!keyring.keep_note("erasures", b"no room").unwrap());
+    assert!(!keep(&keyring, "erasures", b"no room"));
 }
 
 #[test]

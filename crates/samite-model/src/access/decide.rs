@@ -2,6 +2,7 @@
 
 use super::grant::Grant;
 use super::rights::{Right, Rights};
+use super::standing::Standing;
 use crate::error::{Error, Result};
 use crate::principal::{Owner, Principal, Tenant};
 
@@ -110,7 +111,7 @@ pub enum Decision {
 pub enum Why {
     /// It is the principal's user's own.
     Owner,
-    /// The grant in this place of the list: the first that does.
+    /// The grant in this place of the list: the first that does, and stands.
     Grant(usize),
     /// A policy of the organisation.
     Policy,
@@ -150,14 +151,22 @@ pub fn decide(principal: &Principal, right: Right, resource: &Resource<'_>, poli
     if !resource.kind.rights().has(right) {
         return Decision::Deny(Reason::NotGranted);
     }
-    match (resource.kind, resource.owner) {
-        (ResourceKind::Tenant, _) => return Decision::Allow(Why::Scope),
-        (_, Some(owner)) if principal.owner().is_ok_and(|own| own == *owner) => return Decision::Allow(Why::Owner),
-        // What has no owner is nobody's to grant.
-        (_, None) => return Decision::Deny(Reason::NotGranted),
-        _ => {}
+    if resource.kind == ResourceKind::Tenant {
+        return Decision::Allow(Why::Scope);
     }
-    if let Some(place) = resource.grants.iter().position(|grant| grant.allows(principal, right, now)) {
+    // What has no owner is nobody's to grant.
+    let Some(owner) = resource.owner else { return Decision::Deny(Reason::NotGranted) };
+    if principal.owner().is_ok_and(|own| own == *owner) {
+        return Decision::Allow(Why::Owner);
+    }
+    // Most were given by the owner: what the others rest on is worked out where it matters.
+    let mut standing = None;
+    let mut gives = |place: usize, grant: &Grant| {
+        grant.rests_on_none(owner)
+            || standing.get_or_insert_with(|| Standing::of(owner, resource.grants)).gives(place, right, now)
+    };
+    let mut own = resource.grants.iter().enumerate().filter(|(_, grant)| grant.allows(principal, right, now));
+    if let Some((place, _)) = own.find(|(place, grant)| gives(*place, grant)) {
         return Decision::Allow(Why::Grant(place));
     }
     if policy == Policy::Permit && Rights::GRANTABLE.has(right) {

@@ -3,7 +3,7 @@
 use super::rights::{Right, Rights};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::principal::Principal;
+use crate::principal::{Owner, Principal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -80,10 +80,18 @@ pub struct Grant {
     pub until: Option<i64>,
     /// Who gave it.
     pub by: Principal,
+    /// Whether a policy let its giver give it, and no grant: then it rests on none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_policy: bool,
 }
 
 impl Grant {
-    /// Whether it holds for a principal and an act at a time.
+    /// Whether it holds by itself: the owner gave it, or somebody whom a policy let.
+    pub fn rests_on_none(&self, owner: &Owner) -> bool {
+        self.by_policy || self.by.owner().is_ok_and(|giver| giver == *owner)
+    }
+
+    /// Whether it is for a principal and an act at a time; where it rests on other grants, those say whether it stands.
     pub fn allows(&self, principal: &Principal, right: Right, now: i64) -> bool {
         self.until.is_none_or(|until| now < until)
             && self.rights.and(Rights::GRANTABLE).has(right)

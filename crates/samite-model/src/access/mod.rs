@@ -6,12 +6,14 @@
 mod decide;
 mod grant;
 mod rights;
+mod standing;
 #[cfg(test)]
 mod tests;
 
 pub use decide::{Decision, Policy, Reason, Resource, ResourceKind, Why, chain, decide};
 pub use grant::{Grant, Grantee};
 pub use rights::{Right, Rights};
+pub use standing::{Standing, fallen};
 
 use crate::principal::Principal;
 

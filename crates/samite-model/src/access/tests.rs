@@ -17,7 +17,7 @@ fn principal(user: &str, agent: &str, scopes: &[&str]) -> Principal {
 
 fn grant(user: Option<&str>, agent: Option<&str>, rights: Rights, until: Option<i64>) -> Grant {
     let to = Grantee { user: user.map(str::to_owned), agent: agent.map(str::to_owned) };
-    Grant { to, rights, until, by: principal("owner", "cli", &["samite:all"]) }
+    Grant { to, rights, until, by: principal("owner", "cli", &["samite:all"]), by_policy: false }
 }
 
 fn owner(user: &str) -> Owner {
@@ -278,6 +278,82 @@ fn a_grantee_is_what_was_written() {
     assert_eq!(Rights::only(Right::Append).to_grant().unwrap(), Rights::of([Right::Read, Right::Append]));
 }
 
+/// A grant of these rights that somebody gave to a user: `bob>eve rm 9`.
+fn given(line: &str) -> Grant {
+    let mut words = line.split(' ');
+    let (by, to) = words.next().unwrap().split_once('>').unwrap();
+    let letters = words.next().unwrap();
+    let right = |letter| match letter {
+        'r' => Right::Read,
+        'a' => Right::Append,
+        'm' => Right::Manage,
+        other => panic!("{other}"),
+    };
+    let rights = Rights::of(letters.chars().map(right));
+    let until = words.next().map(|until| until.parse().unwrap());
+    let (agent, to) = to.split_once(':').map_or((None, to), |(to, agent)| (Some(agent), to));
+    let to = Some(to).filter(|to| !to.is_empty());
+    Grant { by: principal(by, "coder", &["samite:all"]), ..grant(to, agent, rights, until) }
+}
+
+/// What each of these may do, and until when, by grants that rest on others.
+#[test]
+fn a_grant_stands_on_what_let_its_giver_give_it() {
+    const EVER: Option<i64> = Some(i64::MAX);
+    let at = NOW;
+    let later = |after: i64| Some(at + after);
+    let rows: Vec<(&[&str], &str, Right, Option<i64>, &[usize])> = vec![
+        // The owner's own rests on nothing.
+        (&["owner>bob rm"], "bob", Right::Manage, EVER, &[]),
+        (&["owner>bob rm 1007"], "bob", Right::Manage, later(7), &[]),
+        // A manager gives what he has, as long as he has it.
+        (&["owner>bob rm", "bob>eve r"], "eve", Right::Read, EVER, &[]),
+        (&["owner>bob rm 1007", "bob>eve r 1005"], "eve", Right::Read, later(5), &[]),
+        (&["owner>bob rm 1007", "bob>eve r 1009"], "eve", Right::Read, later(7), &[1]),
+        (&["owner>bob rm 1007", "bob>eve r"], "eve", Right::Read, later(7), &[1]),
+        (&["owner>bob rm 1000", "bob>eve r"], "eve", Right::Read, None, &[1]),
+        // Each right by itself, and managing, by which all are given.
+        (&["owner>bob rm", "owner>bob ra 1003", "bob>eve ra"], "eve", Right::Append, later(3), &[2]),
+        (&["owner>bob rm", "owner>bob ra 1003", "bob>eve ra"], "eve", Right::Read, EVER, &[2]),
+        (&["owner>bob rm 1003", "owner>bob ra", "bob>eve a"], "eve", Right::Append, later(3), &[2]),
+        (&["owner>:coder rm", "owner>bob ra 1003", "bob>eve ra 1003"], "eve", Right::Append, later(3), &[]),
+        // What he has not, or has no more, he gave nobody.
+        (&["owner>bob rm", "bob>eve ra"], "eve", Right::Append, None, &[1]),
+        (&["owner>bob ra", "bob>eve r"], "eve", Right::Read, None, &[1]),
+        (&["bob>eve r"], "eve", Right::Read, None, &[0]),
+        // Along a chain, in whichever order they stand.
+        (&["owner>bob rm", "bob>eve rm", "eve>dan r"], "dan", Right::Read, EVER, &[]),
+        (&["eve>dan r", "bob>eve rm", "owner>bob rm"], "dan", Right::Read, EVER, &[]),
+        (&["owner>bob rm 1009", "bob>eve rm 1006", "eve>dan r 1003"], "dan", Right::Read, later(3), &[]),
+        (&["owner>bob rm 1004", "bob>eve rm", "eve>dan r"], "dan", Right::Read, later(4), &[1, 2]),
+        (&["bob>eve rm", "eve>dan r"], "dan", Right::Read, None, &[0, 1]),
+        // What one lost in part ends whole, and with it what rested on it.
+        (&["owner>bob rm", "bob>eve ram", "eve>dan r"], "dan", Right::Read, EVER, &[1, 2]),
+        // By two ways it holds as long as the longer one.
+        (&["owner>bob rm 1004", "owner>bob:coder rm 1008", "bob>eve r 1008"], "eve", Right::Read, later(8), &[]),
+        // Nobody lets himself in, alone or in a ring.
+        (&["bob>bob rm"], "bob", Right::Manage, None, &[0]),
+        (&["bob>eve rm", "eve>bob rm"], "bob", Right::Manage, None, &[0, 1]),
+        (&["owner>bob r", "bob>eve rm", "eve>bob rm"], "bob", Right::Manage, None, &[1, 2]),
+        (&["owner>bob rm 1004", "bob>eve rm 1004", "eve>bob rm"], "bob", Right::Manage, later(4), &[2]),
+    ];
+    for (lines, who, right, until, fallen) in rows {
+        let grants: Vec<Grant> = lines.iter().map(|line| given(line)).collect();
+        let whose = owner("owner");
+        let standing = Standing::of(&whose, &grants);
+        let who = principal(who, "coder", &["samite:all"]);
+        assert_eq!(standing.until(&who, right, NOW), until, "{lines:?}");
+        assert_eq!(super::fallen(&whose, &grants), fallen, "{lines:?}");
+        let decision = on_session(&who, right, &grants, Policy::Silent);
+        assert_eq!(decision.is_allowed(), until.is_some(), "{lines:?}: {decision:?}");
+    }
+    // Whom a policy let give it needs no grant.
+    let by_policy = Grant { by_policy: true, ..given("bob>eve r") };
+    let eve = principal("eve", "coder", &[]);
+    assert!(on_session(&eve, Right::Read, std::slice::from_ref(&by_policy), Policy::Silent).is_allowed());
+    assert_eq!(fallen(&owner("owner"), &[by_policy]), [] as [usize; 0]);
+}
+
 fn rights() -> impl Strategy<Value = Rights> {
     prop::sample::subsequence(Right::ALL.to_vec(), 0..=7).prop_map(Rights::of)
 }
@@ -292,8 +368,11 @@ prop_compose! {
         agent in prop::option::of(names()),
         rights in rights(),
         until in prop::option::of(NOW - 2..NOW + 2),
+        by in (prop::sample::select(vec!["a", "b", "c", "owner"]), names()),
+        by_policy in prop::bool::weighted(0.1),
     ) -> Grant {
-        grant(user.as_deref(), agent.as_deref(), rights, until)
+        let by = principal(by.0, &by.1, &["samite:all"]);
+        Grant { by, by_policy, ..grant(user.as_deref(), agent.as_deref(), rights, until) }
     }
 }
 
@@ -319,6 +398,52 @@ fn a_chain_is_forbidden_what_one_of_it_is_and_permitted_what_its_outermost_is() 
 }
 
 proptest! {
+    /// However grants rest on each other: nobody is allowed what no grant to them says, nor longer; whoever may do something by
+    /// somebody who is not the owner rests on one who may manage it and do the same; and taking a grant away gives nobody more.
+    #[test]
+    fn nothing_stands_on_nothing(
+        all in prop::collection::vec(grants(), 0..7),
+        gone in 0..7_usize,
+        who in (names(), names()),
+    ) {
+        let whose = owner("owner");
+        let standing = Standing::of(&whose, &all);
+        for (place, grant) in all.iter().enumerate() {
+            for right in Rights::GRANTABLE.iter().filter(|right| standing.gives(place, *right, NOW)) {
+                prop_assert!(grant.rights.has(right) && grant.until.is_none_or(|until| NOW < until));
+                prop_assert!(
+                    grant.rests_on_none(&whose)
+                        || [Right::Manage, right].iter().all(|one| standing.until(&grant.by, *one, NOW).is_some())
+                );
+            }
+        }
+        let mut fewer = all.clone();
+        if gone < fewer.len() {
+            fewer.remove(gone);
+        }
+        let after = Standing::of(&whose, &fewer);
+        let who = principal(&who.0, &who.1, &["samite:all"]);
+        for right in Rights::GRANTABLE.iter() {
+            prop_assert!(after.until(&who, right, NOW) <= standing.until(&who, right, NOW));
+        }
+        // Without those that have fallen, all others hold as long as they were to.
+        let gone = fallen(&whose, &all);
+        let rest: Vec<Grant> =
+            all.iter().enumerate().filter(|(place, _)| !gone.contains(place)).map(|(_, one)| one.clone()).collect();
+        prop_assert_eq!(fallen(&whose, &rest), Vec::<usize>::new());
+        for one in &rest {
+            for right in one.rights.and(Rights::GRANTABLE).iter().filter(|_| one.until.is_none_or(|until| NOW < until)) {
+                let named = principal(
+                    one.to.user.as_deref().unwrap_or("a"),
+                    one.to.agent.as_deref().unwrap_or("a"),
+                    &["samite:all"],
+                );
+                let is_named = one.to.names(&named);
+                prop_assert!(!is_named || on_session(&named, right, &rest, Policy::Silent).is_allowed());
+            }
+        }
+    }
+
     /// Whatever is asked for, granted or permitted: a sub-agent may nothing that its parent may not, and what it asked not
     /// for neither; nor may its own sub-agents.
     #[test]

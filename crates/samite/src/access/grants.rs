@@ -1,12 +1,13 @@
 //! Sharing: grants as entries, the owner's to give and to take back.
 
+use super::authority::Grants;
 use crate::client::{Client, no_session};
 use crate::core::Draft;
 use crate::payload::{GrantRevoked, Granted, ReadRecorded};
 use crate::views;
 use samite_ledger::{Append, Commit, Guard, Read};
-use samite_model::access::{Grant, Grantee, Right, Rights};
-use samite_model::{ArtifactId, EntryId, EntryKind, Error, Header, JournalId, Position, Result, SessionId};
+use samite_model::access::{Grant, Grantee, Right, Rights, Standing, fallen};
+use samite_model::{ArtifactId, EntryId, EntryKind, Error, Header, JournalId, Owner, Position, Result, SessionId};
 
 /// How often sharing looks again because what is shared changed meanwhile.
 const ROUNDS: usize = 64;
@@ -41,8 +42,24 @@ pub struct RecordedRead {
 struct Target {
     journal: JournalId,
     artifact: Option<ArtifactId>,
+    /// Whose it is; none where that is not known any more.
+    owner: Option<Owner>,
     rights: Rights,
     words: String,
+}
+
+impl Target {
+    /// Of the grants of its journal, those that are about it.
+    fn about(&self, grants: &Grants) -> Vec<(EntryId, Grant)> {
+        let about = grants.iter().filter(|(_, granted)| granted.artifact == self.artifact);
+        about.map(|(register, granted)| (EntryId(register.hash), granted.grant.clone())).collect()
+    }
+
+    /// Which of these grants rest on what is not among them, or ends sooner than they do.
+    fn fallen<'a>(&self, grants: impl IntoIterator<Item = &'a Grant>) -> Vec<usize> {
+        let grants: Vec<Grant> = grants.into_iter().cloned().collect();
+        self.owner.as_ref().map_or_else(Vec::new, |owner| fallen(owner, &grants))
+    }
 }
 
 impl Client {
@@ -52,7 +69,8 @@ impl Client {
             self.authority.control(session).await?.ok_or_else(|| no_session(&session.to_string()))?;
         let rights = self.authority.rights_on(session, owner).await?;
         let words = format!("session {}", session.short());
-        Ok((client, Target { journal, artifact: None, rights, words }))
+        let owner = self.authority.whole.0.keys.owner_name(owner)?;
+        Ok((client, Target { journal, artifact: None, owner, rights, words }))
     }
 
     async fn artifact_to_share(&self, artifact: ArtifactId) -> Result<(Self, Target)> {
@@ -61,12 +79,13 @@ impl Client {
         let (journal, owner) = self.artifact_home(artifact).await?.ok_or_else(none)?;
         let rights = self.authority.rights_on_artifact(artifact, journal, owner).await?;
         let words = format!("artifact {}", artifact.short());
-        Ok((client, Target { journal, artifact: Some(artifact), rights, words }))
+        let owner = self.authority.whole.0.keys.owner_name(owner)?;
+        Ok((client, Target { journal, artifact: Some(artifact), owner, rights, words }))
     }
 
     /// Shares a session: whom the grantee names may do these things with it from now on, up to `until` (ns since 1970; none
-    /// means until it is revoked). It takes the place of what was granted to the same grantee. When this returns, it is
-    /// durable.
+    /// means until it is revoked). It takes the place of what was granted to the same grantee; what that grantee had granted and may
+    /// not any more ends with it. When this returns, it is durable.
     ///
     /// # Errors
     /// `not_found` when there is no such session; `denied` where the principal may not manage it, or would give more than it
@@ -91,8 +110,8 @@ impl Client {
         client.grant(&target, to, rights, until).await
     }
 
-    /// Takes back what was granted on a session: to this grantee, or (none) to everybody. Answers with the grants that ended.
-    /// When this returns, it is durable, and nothing more is committed that rested on them.
+    /// Takes back what was granted on a session: to this grantee, or (none) to everybody; what they had granted in turn ends with
+    /// it. Answers with the grants that ended. When this returns, it is durable, and nothing more is committed that rested on them.
     ///
     /// # Errors
     /// `not_found` when there is no such session, or (`no_grant`) nothing was granted so; `denied` where the principal may not
@@ -186,31 +205,53 @@ impl Client {
         if until.is_some_and(|until| until <= self.core.now()) {
             return Err(Error::invalid("bad_until", "the grant would be over already").hint("name a time to come"));
         }
-        let owner = self.authority.whole.0.keys.owner_name(self.subject.pseudonym)?;
         let user = to.user.as_ref().map(|user| format!("user:{user}"));
-        if user.is_some() && user.as_deref() == owner.as_ref().map(samite_model::Owner::as_str) {
+        if user.is_some() && user.as_deref() == target.owner.as_ref().map(Owner::as_str) {
             let message = format!("{} is {to}'s own already", target.words);
             return Err(Error::invalid("shared_with_owner", message).hint("name somebody else"));
         }
-        self.may_grant(target, rights, until).await?;
         for _ in 0..ROUNDS {
             let (version, grants) = self.authority.grants(target.journal).await?;
-            let same = grants.iter().filter(|(_, one)| one.artifact == target.artifact && one.grant.to == to);
-            let replaces = same.map(|(register, _)| EntryId(register.hash)).collect();
-            let grant = Grant { to: to.clone(), rights, until, by: self.principal.clone() };
-            let granted = Granted { grant, artifact: target.artifact, replaces };
+            let (same, mut rest): (Vec<_>, Vec<_>) =
+                target.about(&grants).into_iter().partition(|(_, grant)| grant.to == to);
+            let by_policy = {
+                let all: Vec<Grant> = same.iter().chain(&rest).map(|(_, grant)| grant.clone()).collect();
+                self.may_grant(target, rights, until, &all)?
+            };
+            let grant = Grant { to: to.clone(), rights, until, by: self.principal.clone(), by_policy };
+            let replaces = same.into_iter().map(|(id, _)| id).collect();
+            let granted = Granted { grant: grant.clone(), artifact: target.artifact, replaces };
             let mut draft = self.core.draft(EntryKind::GRANTED, &granted, views::Projection::default())?;
             draft.views = views::granted(draft.id, &granted);
             let (id, at) = (draft.id, self.core.now());
-            if self.change_grants(target, version, draft).await? {
-                return Ok(Shared { id, grant: granted.grant, artifact: target.artifact, at });
+            rest.push((id, grant.clone()));
+            let fallen = target.fallen(rest.iter().map(|(_, grant)| grant));
+            let fallen: Vec<EntryId> =
+                fallen.into_iter().filter_map(|place| rest.get(place).map(|(id, _)| *id)).collect();
+            if fallen.contains(&id) {
+                let message = format!("a grant on {} would take the place of the one that it rests on", target.words);
+                return Err(Error::denied("not_granted", message)
+                    .hint("whoever gave that one, or the owner, may change it; to give it up, unshare it"));
+            }
+            let mut drafts = vec![draft];
+            if !fallen.is_empty() {
+                drafts.push(self.end_of(fallen)?);
+            }
+            if self.change_grants(target, version, drafts).await? {
+                return Ok(Shared { id, grant, artifact: target.artifact, at });
             }
         }
         Err(contended())
     }
 
-    /// Refuses to give more than one has: a right that one has not, or for longer than one has it.
-    async fn may_grant(&self, target: &Target, rights: Rights, until: Option<i64>) -> Result<()> {
+    fn end_of(&self, grants: Vec<EntryId>) -> Result<Draft> {
+        let revoked = GrantRevoked { grants, by: self.principal.clone() };
+        self.core.draft(EntryKind::GRANT_REVOKED, &revoked, views::grant_revoked(&revoked))
+    }
+
+    /// Refuses to give more than one has by these grants: a right that one has not, or for longer than one has it. Answers whether a
+    /// policy, and no grant, allows some of it.
+    fn may_grant(&self, target: &Target, rights: Rights, until: Option<i64>, grants: &[Grant]) -> Result<bool> {
         let manage = Right::Manage;
         if !target.rights.has(manage) {
             // In the words of the decision itself.
@@ -222,28 +263,18 @@ impl Client {
             return Err(Error::denied("not_granted", format!("who may not {right} {} cannot grant it", target.words))
                 .hint("grant what you may do yourself"));
         }
-        if self.subject.pseudonym == self.authority.subject {
-            return Ok(());
+        let Some(owner) = target.owner.as_ref().filter(|_| self.subject.pseudonym != self.authority.subject) else {
+            return Ok(false);
+        };
+        // Each right ends by itself, and managing, by which all of them are given, too: all along the grants that each rests on.
+        let standing = Standing::of(owner, grants);
+        let ends = rights.iter().chain([manage]).map(|right| standing.until(&self.principal, right, self.core.now()));
+        let ends: Vec<Option<i64>> = ends.collect();
+        if ends.iter().flatten().min().is_some_and(|longest| until.unwrap_or(i64::MAX) > *longest) {
+            let message = format!("a grant on {} would outlast the one that it rests on", target.words);
+            return Err(Error::denied("not_granted", message).hint("name a time before that one ends"));
         }
-        let (_, grants) = self.authority.grants(target.journal).await?;
-        let now = self.core.now();
-        // Each right ends by itself, and managing, by which all of them are given, too.
-        let longest = rights.iter().chain([manage]).filter_map(|right| {
-            let own = grants.iter().filter(|(_, granted)| granted.artifact == target.artifact);
-            let own = own.filter(|(_, granted)| granted.grant.allows(&self.principal, right, now));
-            let ends: Vec<Option<i64>> = own.map(|(_, granted)| granted.grant.until).collect();
-            if ends.contains(&None) { None } else { ends.into_iter().flatten().max() }
-        });
-        let longest = longest.min();
-        match (longest, until) {
-            (Some(longest), None) => Err(longest),
-            (Some(longest), Some(until)) if until > longest => Err(longest),
-            _ => Ok(()),
-        }
-        .map_err(|_| {
-            Error::denied("not_granted", format!("a grant on {} would outlast the one that it rests on", target.words))
-                .hint("name a time before that one ends")
-        })
+        Ok(ends.contains(&None))
     }
 
     async fn revoke(&self, target: &Target, from: Option<&Grantee>) -> Result<Vec<Shared>> {
@@ -253,17 +284,18 @@ impl Client {
         }
         for _ in 0..ROUNDS {
             let (version, _) = self.authority.grants(target.journal).await?;
-            let mut ended = self.standing(target).await?;
-            ended.retain(|shared| from.is_none_or(|from| shared.grant.to == *from));
+            let all = self.standing(target).await?;
+            let (mut ended, rest): (Vec<Shared>, Vec<Shared>) =
+                all.into_iter().partition(|shared| from.is_none_or(|from| shared.grant.to == *from));
             if ended.is_empty() {
                 let whom = from.map_or_else(|| "anybody".to_owned(), ToString::to_string);
                 return Err(Error::not_found("no_grant", format!("{} is not shared with {whom}", target.words))
                     .hint("`samite grants SESSION` shows with whom it is"));
             }
-            let grants = ended.iter().map(|shared| shared.id).collect();
-            let revoked = GrantRevoked { grants, by: self.principal.clone() };
-            let draft = self.core.draft(EntryKind::GRANT_REVOKED, &revoked, views::grant_revoked(&revoked))?;
-            if self.change_grants(target, version, draft).await? {
+            let fallen = target.fallen(rest.iter().map(|shared| &shared.grant));
+            ended.extend(fallen.into_iter().filter_map(|place| rest.get(place).cloned()));
+            let draft = self.end_of(ended.iter().map(|shared| shared.id).collect())?;
+            if self.change_grants(target, version, vec![draft]).await? {
                 return Ok(ended);
             }
         }
@@ -271,11 +303,12 @@ impl Client {
     }
 
     /// Appends to the journal of grants if they are as they were; answers whether they were.
-    async fn change_grants(&self, target: &Target, version: u64, draft: Draft) -> Result<bool> {
-        let entry = self.core.seal(target.journal, &self.author(0), draft)?;
+    async fn change_grants(&self, target: &Target, version: u64, drafts: Vec<Draft>) -> Result<bool> {
+        let seal = |draft| self.core.seal(target.journal, &self.author(0), draft);
+        let entries = drafts.into_iter().map(seal).collect::<Result<Vec<_>>>()?;
         let commit = Commit {
             guards: vec![Guard::Registers { journal: target.journal, version }],
-            appends: vec![Append { journal: target.journal, entries: vec![entry] }],
+            appends: vec![Append { journal: target.journal, entries }],
             ..Commit::default()
         };
         match self.core.0.ledger.commit(commit).await {

@@ -11,6 +11,7 @@ use futures_lite::future::block_on;
 use samite_audit::leaf::Actor;
 use samite_keys::Subject;
 use samite_ledger::{Append, Commit, Guard, JournalKind, Row, StoredEntry};
+use samite_model::audit::WrittenBy;
 use samite_model::{EntryKind, Error, Header, JournalId, Principal, Pseudonym, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -297,7 +298,7 @@ impl Noted {
         match self.commit_as(pending, &self.who.principal, vec![Guard::KeyLive { key: self.who.subject.key }]).await {
             // Who read was erased meanwhile: that it was read is the owner's to know, by whom stands under a pseudonym.
             Err(error) if error.code() == "key_destroyed" => {
-                let reader = nameless(&self.who.principal, self.who.subject.pseudonym);
+                let reader = nameless(&self.who.principal.tenant, self.who.subject.pseudonym);
                 self.commit_as(pending, &reader, Vec::new()).await
             }
             other => other,
@@ -321,7 +322,8 @@ impl Noted {
                 Err(error) if matches!(error.code(), "key_destroyed" | "unknown_subject") => continue,
                 other => other?,
             };
-            let author = Author { subject, actor: self.who.actor, named: self.who.named, epoch: 0 };
+            let author =
+                Author { subject, actor: self.who.actor, named: self.who.named, by: WrittenBy::Owner, epoch: 0 };
             for some in pending.chunks(NAMED) {
                 let recorded = ReadRecorded {
                     reader: reader.clone(),

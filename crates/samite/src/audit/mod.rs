@@ -45,6 +45,13 @@ impl Client {
     }
 }
 
+impl Client {
+    /// The audit log, for what is put into it whoever is at work.
+    pub(crate) fn audit_as_tenant(&self) -> Audit {
+        Audit { client: self.clone() }
+    }
+}
+
 impl Audit {
     /// The tenant itself, for what is written of the log: it concerns everybody, stays when who caused it is erased, and needs no
     /// right of theirs. The leaf still says who that was.

@@ -9,7 +9,7 @@ use samite_audit::consistency::ConsistencyProof;
 use samite_audit::export::{Exported, export_after};
 use samite_audit::merkle::{prove_consistency, root};
 use samite_audit::note::Cosigner;
-use samite_audit::witness::{Submission, submit};
+use samite_audit::witness::{Submission, reach, submit};
 use samite_audit::{Hash, Note, TreeHead, VerifierKey};
 use samite_ledger::LogState;
 use samite_model::{EntryKind, Error, Observer, Result};
@@ -146,10 +146,12 @@ impl Audit {
     /// when another cannot be reached.
     ///
     /// # Errors
-    /// `invalid` (`bad_witness_address`) for what is no address; what keeps the head from being published. What a witness answers is in the result: `conflict` (`witness_ahead`,
+    /// `invalid` (`bad_witness_address`) for what is no address, and `unavailable` (`no_witness`) where nobody answers at any of them:
+    /// then nothing was done; what keeps the head from being published. What a witness answers is in the result: `conflict` (`witness_ahead`,
     /// `witness_differs`) when it saw another history; `unavailable` when it cannot be reached.
     pub async fn witness(&self, witnesses: &[(String, VerifierKey)], observer: &Observer) -> Result<Cosigned> {
         witnesses.iter().try_for_each(|(url, _)| check_address(url))?;
+        reach_any(witnesses)?;
         self.anchor(observer).await?;
         let handed = self.hand_out(None).await?;
         let (head, note) = self.current(&handed).await?;
@@ -209,6 +211,18 @@ impl Audit {
         let entry = scribe.core.seal(self.journal(), &scribe.author(0), draft)?;
         self.append(&scribe, entry).await
     }
+}
+
+/// Refuses to begin where none of the witnesses can be reached.
+fn reach_any(witnesses: &[(String, VerifierKey)]) -> Result<()> {
+    let mut failed = None;
+    for (url, key) in witnesses {
+        match reach(&Submission { url, key, seen: 0, time_limit: PATIENCE }) {
+            Ok(()) => return Ok(()),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(()), |error| Err(error.hint("nothing was anchored or published")))
 }
 
 /// Refuses what is no address of a witness, before anything is done.

@@ -12,9 +12,12 @@ use crate::tenant::By;
 use crate::views::{self, Projection, register};
 use samite_host::kill_point;
 use samite_ledger::{Append, Commit, Guard, JournalFilter, JournalKind, JournalState, NewEntry, Read, Register};
+use samite_model::access::{Grant, fallen};
+use samite_model::audit::WrittenBy;
 use samite_model::erasure::{Elsewhere, Hold, Run, RunSet, holds_words};
 use samite_model::{
-    EntryKind, Error, FamilyId, Header, JournalId, Owner, Position, Principal, Pseudonym, Result, SessionId,
+    ArtifactId, EntryId, EntryKind, Error, FamilyId, Header, JournalId, Owner, Position, Principal, Pseudonym, Result,
+    SessionId, Tenant,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -50,9 +53,9 @@ enum Again {
 }
 
 /// How an erased principal stands in what is said again.
-pub(crate) fn nameless(principal: &Principal, subject: Pseudonym) -> Principal {
+pub(crate) fn nameless(tenant: &Tenant, subject: Pseudonym) -> Principal {
     Principal {
-        tenant: principal.tenant.clone(),
+        tenant: tenant.clone(),
         user: format!("erased {}", subject.short()),
         agent: "erased".to_owned(),
         workload: "erased".to_owned(),
@@ -241,17 +244,18 @@ impl Core {
         })
     }
 
-    /// What an entry that names the person says without the name. A grant to the person says nothing then: it ends. One that
-    /// does not stand is not to stand again: what is left of it is the end of those that it replaced.
+    /// What an entry that names the person says without the name. A grant to the person says nothing then: it ends. One that they
+    /// gave ends with what they were granted, unless a policy let them; neither that nor one that does not stand is to stand
+    /// again, nor what it took the place of: what is left of it is their end.
     fn said_again(&self, entry: &Entry, subject: Pseudonym, standing: &Standing) -> Result<Option<Again>> {
         Ok(Some(match entry.header.kind {
             EntryKind::READ_RECORDED => {
                 let said: ReadRecorded = entry.json()?;
-                Again::Read(ReadRecorded { reader: nameless(&said.reader, subject), ..said })
+                Again::Read(ReadRecorded { reader: nameless(&said.reader.tenant, subject), ..said })
             }
             EntryKind::GRANT_REVOKED => {
                 let said: GrantRevoked = entry.json()?;
-                Again::Revoked(GrantRevoked { by: nameless(&said.by, subject), ..said })
+                Again::Revoked(GrantRevoked { by: nameless(&said.by.tenant, subject), ..said })
             }
             EntryKind::ARTIFACT_PUBLISHED => {
                 let said: ArtifactRecord = entry.json()?;
@@ -265,15 +269,17 @@ impl Core {
                 if said.grant.to.user.as_deref().map(|user| self.is_user(user, subject)).transpose()? == Some(true) {
                     return Ok(None);
                 }
-                said.grant.by = nameless(&said.grant.by, subject);
-                if !standing.contains(entry.header.id.as_bytes()) {
-                    let ends = !said.replaces.is_empty();
-                    return Ok(
-                        ends.then_some(Again::Revoked(GrantRevoked { grants: said.replaces, by: said.grant.by }))
-                    );
+                said.grant.by = nameless(&said.grant.by.tenant, subject);
+                let stands = standing.contains(entry.header.id.as_bytes());
+                if !stands && said.replaces.is_empty() {
+                    return Ok(None);
                 }
                 said.replaces.push(entry.header.id);
-                Again::Granted(said)
+                if stands && said.grant.by_policy {
+                    Again::Granted(said)
+                } else {
+                    Again::Revoked(GrantRevoked { grants: said.replaces, by: said.grant.by })
+                }
             }
         }))
     }
@@ -281,14 +287,50 @@ impl Core {
     /// After the fence: takes what came meanwhile into the erasure, and says again what others keep. When this returns, that no
     /// more is looked for is durable: whoever comes back by the name is somebody else.
     pub(super) async fn reach_others(&self, started: &ErasureStarted) -> Result<()> {
-        for found in self.take_late(started).await? {
-            let (journal, places) = found;
-            self.say_again(journal, &places, started).await?;
+        let again = self.take_late(started).await?;
+        for (journal, places) in &again {
+            self.say_again(*journal, places, started).await?;
         }
+        self.end_what_rests(&again, started).await?;
         kill_point("erase.said_again");
         let reached = ErasureExtended { erasure: started.erasure, runs: Vec::new(), kept: Vec::new(), reached: true };
         let draft = self.draft(EntryKind::ERASURE_EXTENDED, &reached, views::erasure_extended(&reached))?;
         self.append_as_tenant(started.by(), vec![draft], Vec::new()).await
+    }
+
+    /// Ends what others were granted by those whom the person had let in: it rests on what goes.
+    async fn end_what_rests(
+        &self,
+        gone: &BTreeMap<JournalId, Vec<Position>>,
+        started: &ErasureStarted,
+    ) -> Result<()> {
+        for (&journal, goes) in gone {
+            let Some(state) = self.0.ledger.journal(journal).await? else { continue };
+            let Some(owner) = self.0.keys.owner_name(state.owner)? else { continue };
+            let (_, registers) = self.0.ledger.registers(journal).await?;
+            // What is about different artifacts does not rest on each other.
+            let mut grants: BTreeMap<Option<ArtifactId>, (Vec<EntryId>, Vec<Grant>)> = BTreeMap::new();
+            for register in registers.iter().filter(|register| register.kind == register::GRANT) {
+                let at = Position { journal, seq: register.seq };
+                let Some(entry) = self.readable(at).await?.filter(|_| !goes.contains(&at)) else { continue };
+                let granted: Granted = entry.json()?;
+                let (ids, about) = grants.entry(granted.artifact).or_default();
+                ids.push(entry.header.id);
+                about.push(granted.grant);
+            }
+            for (ids, about) in grants.into_values() {
+                let fallen = fallen(&owner, &about);
+                let fallen: Vec<EntryId> = fallen.into_iter().filter_map(|place| ids.get(place).copied()).collect();
+                if !fallen.is_empty() {
+                    let by = nameless(self.0.keys.tenant(), started.subject);
+                    let said = GrantRevoked { grants: fallen, by };
+                    let draft = self.draft(EntryKind::GRANT_REVOKED, &said, views::grant_revoked(&said))?;
+                    let sealed = self.seal_for(state.owner, journal, started.by(), draft)?;
+                    self.append_sealed(journal, vec![sealed], Vec::new()).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether all that an erasure takes of what is in journals of others was found and said again.
@@ -424,7 +466,7 @@ impl Core {
     /// Seals an entry for the owner of a journal, in the tenant's name.
     fn seal_for(&self, owner: Pseudonym, journal: JournalId, by: By, draft: Draft) -> Result<NewEntry> {
         let subject = self.0.keys.subject_of(owner)?;
-        let author = Author { subject, actor: by.actor, named: by.named, epoch: 0 };
+        let author = Author { subject, actor: by.actor, named: by.named, by: WrittenBy::Owner, epoch: 0 };
         self.seal(journal, &author, draft)
     }
 

@@ -26,41 +26,48 @@ impl Core {
     /// # Errors
     /// `corrupt` when the note is damaged; as the master says.
     pub(crate) fn noted_erasures(&self) -> Result<Noted> {
-        match self.0.keys.note(NAME)? {
-            Some(bytes) => from_json("the note of erasures", &bytes),
-            None => Ok(Noted::default()),
-        }
+        decoded(self.0.keys.note(NAME)?)
     }
 
-    /// Notes an erasure, unless it is noted. When this returns, it is durable. False when the master has no room for notes:
+    /// Notes an erasure, unless it is noted; what another copy of the store notes meanwhile stays. When this returns, it is durable. False when the master has no room for notes:
     /// then a copy of the store that is older than the erasure still has what it took.
     pub(crate) fn note_erasure(&self, started: &ErasureStarted) -> Result<bool> {
-        let mut noted = self.noted_erasures()?;
-        if noted.erasures.iter().any(|noted| noted.erasure == started.erasure) {
-            return Ok(true);
-        }
         // What was decided about what was made of it is needed again; of much, the rest is looked for again.
         let stays = started.derived.len() <= DERIVED;
         let derived = started.derived.iter().filter(|one| stays || one.taken).copied().collect();
-        noted.erasures.push(ErasureStarted { found: Vec::new(), kept: None, derived, ..started.clone() });
-        self.0.keys.keep_note(NAME, &to_json(&noted)?)
+        let started = ErasureStarted { found: Vec::new(), kept: None, derived, ..started.clone() };
+        self.0.keys.change_note(NAME, &mut |kept| {
+            let mut noted = decoded(kept)?;
+            if noted.erasures.iter().any(|noted| noted.erasure == started.erasure) {
+                return Ok(None);
+            }
+            noted.erasures.push(started.clone());
+            to_json(&noted).map(Some)
+        })
     }
 
     /// Notes that erasures are done, as far as they are noted at all. When this returns, that is durable.
     pub(crate) fn note_done(&self, erasures: &[FamilyId]) -> Result<()> {
-        let mut noted = self.noted_erasures()?;
-        let is_noted = |id: &FamilyId| noted.erasures.iter().any(|known| known.erasure == *id);
-        let new: Vec<FamilyId> =
-            erasures.iter().filter(|id| is_noted(id) && !noted.done.contains(id)).copied().collect();
-        if new.is_empty() {
-            return Ok(());
-        }
-        noted.done.extend(new);
-        self.0.keys.keep_note(NAME, &to_json(&noted)?).map(|_| ())
+        let changed = self.0.keys.change_note(NAME, &mut |kept| {
+            let mut noted = decoded(kept)?;
+            let is_noted = |id: &FamilyId| noted.erasures.iter().any(|known| known.erasure == *id);
+            let new: Vec<FamilyId> =
+                erasures.iter().filter(|id| is_noted(id) && !noted.done.contains(id)).copied().collect();
+            if new.is_empty() {
+                return Ok(None);
+            }
+            noted.done.extend(new);
+            to_json(&noted).map(Some)
+        });
+        changed.map(|_| ())
     }
 
     /// Whether an erasure is noted.
     pub(crate) fn is_noted(&self, erasure: FamilyId) -> Result<bool> {
         Ok(self.noted_erasures()?.erasures.iter().any(|noted| noted.erasure == erasure))
     }
+}
+
+fn decoded(kept: Option<Vec<u8>>) -> Result<Noted> {
+    kept.map(|bytes| from_json("the note of erasures", &bytes)).transpose().map(Option::unwrap_or_default)
 }

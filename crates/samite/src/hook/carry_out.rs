@@ -84,7 +84,7 @@ impl Client {
             samite_host::kill_point("hook.before_release");
             // Until the next turn, a person may go back. A lease that stays would only keep them waiting: also one that was
             // taken for an event between two turns, or for one that could not be recorded.
-            writer.release().await.ok();
+            writer.release_after_act().await.ok();
         }
         done.map(|()| handled)
     }
@@ -129,7 +129,7 @@ impl Client {
         let recorded = writer.hook_unrecorded(missed).await;
         // It is not this agent's session, or none that is at work: whoever works in it next must not find it held.
         if writer.is_new {
-            writer.release().await.ok();
+            writer.release_after_act().await.ok();
         }
         recorded.map(|()| true)
     }
@@ -150,7 +150,7 @@ impl Writer {
                 self.keep_transcript(event).await?;
                 self.tree_now("session end", false).await?;
                 handled.recorded = self.hook_event(event).await?;
-                self.client.audit().anchor_idle(&[self.branch()]).await?;
+                self.client.audit_as_tenant().anchor_idle(&[self.branch()]).await?;
             }
             What::Prompt(text) => {
                 self.before_prompt().await?;

@@ -8,6 +8,7 @@ use super::carry_out::bad_decision;
 use super::manifest::{self, Decisions, Listed, Manifest};
 use super::sides::Sides;
 use crate::client::Client;
+use crate::subject_export::outside;
 use samite_host::files;
 use samite_model::tree::{Conflict, Content, Entry, Side, TreePath};
 use samite_model::{BlockId, BranchId, Error, JournalId, Result, SessionId};
@@ -44,6 +45,9 @@ impl Client {
             files::create_private_dir(&directory)?;
             return Ok(directory);
         };
+        if let Some(store) = &self.core.0.directory {
+            outside(store, asked)?;
+        }
         let before = files::exists(asked)?;
         // What a merge that was cut off before it was recorded laid out there is laid out anew.
         if before && !is_left_over(asked, into)? {

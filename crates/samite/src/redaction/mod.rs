@@ -6,6 +6,8 @@
 mod apply;
 mod files;
 mod repeat;
+#[cfg(test)]
+mod tests;
 
 use crate::client::Client;
 use crate::core::Core;

@@ -1,19 +1,21 @@
 //! The audit log: every act has its leaf, in the commit of the act, and what is changed behind its back is found.
 
+use crate::audit_archive::{Opened, open};
 use crate::place::Place;
-use crate::support::{event, run};
+use crate::support::{event, principal, run};
 use rusqlite::Connection;
 use samite::audit::AuditQuery;
 use samite::embedded::Embedded;
 use samite::payload::ForkReason;
 use samite::policy::{ConsentOn, Level, Retained};
 use samite::workspace::CheckpointOptions;
-use samite::{Client, ForkOptions, NewSession, WriterOptions};
+use samite::{Begin, Client, ForkOptions, NewSession, NewStep, ReadOptions, WriterOptions};
 use samite_ledger::Ledger;
 use samite_model::access::{Grantee, Right, Rights};
 use samite_model::erasure::HoldOn;
 use samite_model::hash::{self, JournalIdentity};
 use samite_model::{BranchId, Link, Observer, SessionId};
+use serde_json::json;
 use std::path::Path;
 
 /// A session with three messages and a checkpoint.
@@ -83,10 +85,11 @@ fn a_store_that_nobody_touched_verifies() {
         let forked = client.fork(session, ForkOptions { seq: Some(2), ..ForkOptions::default() }).await.unwrap();
         let writer = client.writer(session, Some(forked.branch), WriterOptions::default()).await.unwrap();
         writer.append(event("beside")).await.unwrap();
-        writer.release().await.unwrap();
+        // The branch, and the journals whose last entries are acts.
         assert!(client.audit().anchor(&Observer::default()).await.unwrap() >= 3);
         // Only what moved is anchored again.
         assert_eq!(client.audit().anchor(&Observer::default()).await.unwrap(), 0);
+        writer.release().await.unwrap();
         client.delete_branch(session, forked.branch).await.unwrap();
         let report = client.audit().verify(&[], &Observer::default()).await.unwrap();
         assert_eq!(report.findings, []);
@@ -199,6 +202,154 @@ fn a_log_that_was_changed_or_cut_is_found() {
     }
 }
 
+/// Where an entry is covered in the log: the act, and how far the anchor of its journal goes.
+async fn covered(client: &Client, branch: BranchId, seq: u64) -> Result<(String, u64), &'static str> {
+    let found = client.audit().covering(branch, seq).await.map_err(|error| error.code())?;
+    let (act, _) = client.audit().show(Some(found.log), found.index).await.unwrap();
+    let anchor = act.leaf.anchors.iter().find(|anchor| anchor.journal == branch);
+    Ok((act.leaf.act.to_string(), anchor.map_or(act.leaf.seq, |anchor| anchor.seq)))
+}
+
+#[test]
+fn a_branch_that_is_given_up_is_in_the_log() {
+    let place = Place::new();
+    run(async {
+        let client = place.client().await;
+        let mut branches = Vec::new();
+        for _ in 0..2 {
+            let session = client.create_session(NewSession::default()).await.unwrap();
+            let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
+            writer.append(event("one")).await.unwrap();
+            assert_eq!(covered(&client, session.current, 1).await, Err("not_covered"));
+            writer.append(event("two")).await.unwrap();
+            writer.release().await.unwrap();
+            assert_eq!(covered(&client, session.current, 2).await, Ok(("anchored".to_owned(), 2)));
+            branches.push(session);
+        }
+        // Who wrote nothing adds nothing, and neither does who ends with an act.
+        let all = acts(&client).await.len();
+        let writer = client.writer(branches[0].id, None, WriterOptions::default()).await.unwrap();
+        writer.release().await.unwrap();
+        assert_eq!(acts(&client).await.len(), all);
+        let writer = client.writer(branches[0].id, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("three")).await.unwrap();
+        writer.end_turn(None).await.unwrap();
+        writer.release().await.unwrap();
+        assert_eq!(acts(&client).await[all..], ["turn_ended"]);
+        assert_eq!(covered(&client, branches[0].current, 3).await, Ok(("turn_ended".to_owned(), 4)));
+        assert_eq!(findings(&client).await, [] as [&str; 0]);
+    });
+}
+
+/// What was left by who held it for one act, died or let its lease run out is anchored by whoever gives a branch up a minute
+/// later, and what somebody is at is not.
+#[test]
+fn what_was_left_is_in_the_log_a_minute_later() {
+    const MINUTE: i64 = 60_000_000_000;
+    let root = tempfile::tempdir().unwrap();
+    let Opened { store, clock, .. } = open(root.path(), 0);
+    run(async {
+        let client = store.client(principal("ada")).await.unwrap();
+        let briefly = async |text: &str| {
+            let session = client.create_session(NewSession::default()).await.unwrap();
+            let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
+            writer.append(event(text)).await.unwrap();
+            writer.release_after_act().await.unwrap();
+            session.current
+        };
+        let held = async |time_to_live: i64| {
+            let session = client.create_session(NewSession::default()).await.unwrap();
+            let options = WriterOptions { time_to_live, ..WriterOptions::default() };
+            let writer = client.writer(session.id, None, options).await.unwrap();
+            writer.append(event("held")).await.unwrap();
+            (session.current, writer)
+        };
+        let anchored = Ok(("anchored".to_owned(), 1));
+        // There was no anchor yet.
+        let first = briefly("one").await;
+        assert_eq!(covered(&client, first, 1).await, anchored);
+        clock.advance(MINUTE - 1);
+        let second = briefly("two").await;
+        assert_eq!(covered(&client, second, 1).await, Err("not_covered"));
+        let ((lapsed, lost), (living, writer)) = (held(MINUTE).await, held(10 * MINUTE).await);
+        // As if its process had been killed.
+        std::mem::forget(lost);
+        clock.advance(MINUTE + 1);
+        let before = acts(&client).await.len();
+        let third = briefly("three").await;
+        let since = acts(&client).await.split_off(before);
+        assert_eq!(since, ["session_created", "anchored"], "one leaf for all of them");
+        for branch in [second, lapsed, third] {
+            assert_eq!(covered(&client, branch, 1).await, anchored);
+        }
+        assert_eq!(covered(&client, living, 1).await, Err("not_covered"));
+        // Whoever held it for longer anchors it at once.
+        writer.release().await.unwrap();
+        assert_eq!(covered(&client, living, 1).await, anchored);
+        // A clock that was put back keeps nothing out for ever.
+        let fourth = briefly("four").await;
+        assert_eq!(covered(&client, fourth, 1).await, Err("not_covered"));
+        clock.advance(-2 * MINUTE);
+        let fifth = briefly("five").await;
+        for branch in [fourth, fifth] {
+            assert_eq!(covered(&client, branch, 1).await, anchored);
+        }
+        assert_eq!(findings(&client).await, [] as [&str; 0]);
+    });
+}
+
+/// The owner's own appends ride on anchors; what somebody else writes into what she owns is an act each, in that one's name.
+#[test]
+fn what_another_writes_has_a_leaf_of_its_own() {
+    let place = Place::new();
+    run(async {
+        let store = place.open();
+        let ada = store.store().client(principal("ada")).await.unwrap();
+        let bob = store.store().client(principal("bob")).await.unwrap();
+        let session = ada.create_session(NewSession::default()).await.unwrap();
+        let rights = Rights::of([Right::Append, Right::Fork]);
+        ada.share(session.id, to_bob(), rights, None).await.unwrap();
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("hers")).await.unwrap();
+        writer.release().await.unwrap();
+        let operator = store.client().await.unwrap();
+        let before = acts(&operator).await.len();
+        let there = bob.enter(session.id).await.unwrap();
+        let writer = there.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        let his = writer.append(event("his")).await.unwrap();
+        let Begin::Run(handle) = writer.begin(&NewStep::new("k", "tool", json!({}))).await.unwrap() else {
+            panic!("it is new")
+        };
+        writer.complete(&handle, json!("done")).await.unwrap();
+        writer.release().await.unwrap();
+        bob.record_reads().await.unwrap();
+        let read = operator.audit().read(&AuditQuery::default()).await.unwrap().split_off(before);
+        let written: Vec<_> = read.iter().filter(|act| act.leaf.journal == session.current).collect();
+        let words: Vec<&str> = written.iter().map(|act| act.leaf.act.as_str()).collect();
+        assert_eq!(words, ["message", "step_started", "step_completed"]);
+        for act in &written {
+            assert_eq!((act.actor.user.as_deref(), act.owner.as_deref()), (Some("user:bob"), Some("user:ada")));
+            assert_eq!(act.session, Some(session.id));
+        }
+        assert_eq!(
+            (written[0].leaf.seq, written[0].leaf.entry),
+            (his.position.seq, {
+                let entries = ada.read(session.id, None, ReadOptions::default()).await.unwrap().all().await.unwrap();
+                entries.iter().find(|entry| entry.position == his.position).unwrap().header.id
+            })
+        );
+        assert_eq!(covered(&operator, session.current, his.position.seq).await.unwrap().0, "message");
+        let query = AuditQuery { acts: vec!["message".to_owned()], ..AuditQuery::default() };
+        assert_eq!(operator.audit().read(&query).await.unwrap().len(), 1);
+        // Hers after it has none.
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("hers again")).await.unwrap();
+        assert_eq!(operator.audit().read(&query).await.unwrap().len(), 1);
+        writer.release().await.unwrap();
+        assert_eq!(findings(&operator).await, [] as [&str; 0]);
+    });
+}
+
 #[test]
 fn a_collection_anchors_what_is_idle() {
     let place = Place::new();
@@ -207,16 +358,9 @@ fn a_collection_anchors_what_is_idle() {
         let session = client.create_session(NewSession::default()).await.unwrap();
         let writer = client.writer(session.id, None, WriterOptions::default()).await.unwrap();
         writer.append(event("one")).await.unwrap();
-        writer.release().await.unwrap();
-        let covered = client.audit().covering(session.current, 1).await;
-        assert_eq!(covered.unwrap_err().code(), "not_covered");
+        assert_eq!(covered(&client, session.current, 1).await, Err("not_covered"));
         client.collect().await.unwrap();
-        let found = client.audit().covering(session.current, 1).await.unwrap();
-        assert_eq!((found.log, found.seq), (1, 1));
-        let (act, _) = client.audit().show(Some(found.log), found.index).await.unwrap();
-        assert_eq!(act.leaf.act.as_str(), "anchored");
-        let anchor = act.leaf.anchors.iter().find(|anchor| anchor.journal == session.current).unwrap();
-        assert_eq!(anchor.seq, 1);
+        assert_eq!(covered(&client, session.current, 1).await, Ok(("anchored".to_owned(), 1)));
     });
 }
 

@@ -471,3 +471,55 @@ fn below(directory: &std::path::Path, ending: &str) -> Vec<std::path::PathBuf> {
     }
     found
 }
+
+/// Two copies of a store with one master erase different things at once: a third copy, from before, is told of all of it.
+#[test]
+fn two_copies_with_one_master_lose_no_note_of_each_other() {
+    const EACH: usize = 6;
+    let place = Place::new();
+    let (sessions, kept) = run(async {
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let mut sessions = Vec::new();
+        for number in 0..=2 * EACH {
+            let (id, branch) = session(&ada).await;
+            let writer = ada.writer(id, Some(branch), WriterOptions::default()).await.unwrap();
+            writer.append(event(&format!("planted-{number:02}-here"))).await.unwrap();
+            writer.release().await.unwrap();
+            sessions.push(id);
+        }
+        for copy in ["other", "older"] {
+            store.backup(&place.path(copy)).await.unwrap();
+        }
+        store.close().await;
+        let kept = sessions.pop().unwrap();
+        (sessions, kept)
+    });
+    let begin = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        for (directory, doomed) in ["store", "other"].into_iter().zip(sessions.chunks(EACH)) {
+            let (place, begin) = (&place, &begin);
+            scope.spawn(move || {
+                run(async {
+                    let store = place.open_at(&place.path(directory));
+                    let ada = client(&store, "ada").await;
+                    begin.wait();
+                    for session in doomed {
+                        store.erase(&ada, &erasing(EraseWhat::Session(*session))).await.unwrap();
+                    }
+                });
+            });
+        }
+    });
+    run(async {
+        let older = place.open_at(&place.path("older"));
+        assert_eq!(older.erased_at_open().len(), 2 * EACH);
+        let ada = client(&older, "ada").await;
+        let left: Vec<SessionId> = ada.sessions().await.unwrap().into_iter().map(|info| info.unwrap().id).collect();
+        assert_eq!(left, [kept]);
+        for number in 0..2 * EACH {
+            is_gone(&older, &format!("planted-{number:02}-here")).await;
+        }
+        is_whole(&older).await;
+    });
+}

@@ -97,7 +97,7 @@ const OF_ADA: [&str; 6] = [
 ];
 const OF_BO: [&str; 3] = ["bo begins his own", "bo goes on in his", "bo reads her words"];
 
-async fn world(ada: &Client, bo: &Client, cleo: &Client) -> World {
+async fn world(ada: &Client, bo: &Client, cleo: &Client, dan: &Client) -> World {
     let (of_bo, of_ada) = (session(bo).await, session(ada).await);
     tell(bo, of_bo, OF_BO[0]).await;
     tell(ada, of_ada, OF_ADA[0]).await;
@@ -115,6 +115,10 @@ async fn world(ada: &Client, bo: &Client, cleo: &Client) -> World {
     share(ada, of_bo, "cleo", &[Right::Read]).await;
     assert_eq!(bodies(&cleo.enter(of_bo).await.unwrap(), of_bo).await.len(), 2);
     assert_eq!(bodies(&there, of_bo).await.len(), 2);
+    // In the place of what Bo had granted him, and he lets one more in.
+    share(bo, of_bo, "dan", &[Right::Read]).await;
+    share(ada, of_bo, "dan", &[Right::Manage]).await;
+    share(dan, of_bo, "eve", &[Right::Read]).await;
     tell(bo, of_bo, OF_BO[1]).await;
     tell(bo, of_bo, OF_BO[2]).await;
 
@@ -132,7 +136,7 @@ fn her_words_go_from_what_others_own_and_theirs_stay() {
         let place = Place::new();
         let store = place.open();
         let (ada, bo, cleo) = (client(&store, ADA).await, client(&store, "bo").await, client(&store, "cleo").await);
-        let World { of_bo, of_ada } = world(&ada, &bo, &cleo).await;
+        let World { of_bo, of_ada } = world(&ada, &bo, &cleo, &client(&store, "dan").await).await;
         assert_eq!(found(&store, &OF_ADA).await, [0, 1, 2, 3, 4, 5]);
 
         // What was read a moment ago may be recorded while the plan is made.
@@ -147,8 +151,8 @@ fn her_words_go_from_what_others_own_and_theirs_stay() {
         assert!(!hers.is_empty(), "{reads:?}");
         // Her message, her step's two entries, and Bo's grant to her.
         assert_eq!(counted(&plan.found, "words_elsewhere"), (4, 4, 0), "{plan:?}");
-        // Her grant to Cleo, and each record that she read.
-        let names = 1 + hers.len() as u64;
+        // Her grants to Cleo and to Dan, and each record that she read.
+        let names = 2 + hers.len() as u64;
         assert_eq!(counted(&plan.found, "names_elsewhere"), (names, names, 0), "{plan:?}");
         assert_eq!(counted(&plan.found, "words_of_others"), (1, 1, 0), "{plan:?}");
         assert_eq!(derived(&plan), [], "nothing of her work stays");
@@ -173,11 +177,11 @@ fn her_words_go_from_what_others_own_and_theirs_stay() {
         };
         let erased = read(&erased);
         assert!(read(&hers).iter().all(|one| erased.contains(one)), "{erased:?}");
-        // Whom she let in is in; who comes back by her name is not.
-        assert!(cleo.enter(of_bo).await.is_ok());
-        let grants = bo.grants(of_bo).await.unwrap();
-        assert_eq!(grants.iter().map(|one| one.grant.to.clone()).collect::<Vec<_>>(), [with("cleo")]);
-        assert!(grants[0].grant.by.user.starts_with("erased "));
+        // Whom she let in is in no more, nor whom they did; nor is who comes back by her name.
+        for user in ["cleo", "dan", "eve"] {
+            assert_eq!(client(&store, user).await.enter(of_bo).await.err().unwrap().code(), "no_session", "{user}");
+        }
+        assert_eq!(bo.grants(of_bo).await.unwrap(), []);
         let again = client(&store, ADA).await;
         assert_eq!(again.enter(of_bo).await.err().unwrap().code(), "no_session");
         assert_eq!(bo.enter(of_ada).await.err().unwrap().code(), "no_session");
@@ -339,7 +343,7 @@ fn a_hold_on_what_others_own_keeps_what_she_wrote_there() {
         let place = Place::new();
         let store = place.open();
         let (ada, bo, cleo) = (client(&store, ADA).await, client(&store, "bo").await, client(&store, "cleo").await);
-        let World { of_bo, .. } = world(&ada, &bo, &cleo).await;
+        let World { of_bo, .. } = world(&ada, &bo, &cleo, &client(&store, "dan").await).await;
         let on = bo.session_to_hold(of_bo).await.unwrap();
         bo.set_hold(on, "case 9").await.unwrap();
         let plan = store.plan_erasure(&bo, &ada_goes()).await.unwrap();
@@ -363,7 +367,7 @@ fn an_older_copy_forgets_what_she_wrote_elsewhere_before_it_serves() {
         let place = Place::new();
         let store = place.open();
         let (ada, bo, cleo) = (client(&store, ADA).await, client(&store, "bo").await, client(&store, "cleo").await);
-        let World { of_bo, .. } = world(&ada, &bo, &cleo).await;
+        let World { of_bo, .. } = world(&ada, &bo, &cleo, &client(&store, "dan").await).await;
         store.backup(&place.path("copy")).await.unwrap();
         // What she wrote after the copy was made is in none.
         let there = ada.enter(of_bo).await.unwrap();

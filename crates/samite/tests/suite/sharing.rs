@@ -379,12 +379,13 @@ fn who_may_manage_shares_no_more_than_it_has_and_for_no_longer() {
         clock.advance(1);
         assert_eq!(code(eve.enter(session).await), "no_session");
         assert_eq!(code(bob.enter(session).await), "no_session");
-        // To the same grantee again it takes the other's place.
+        // To the same grantee again it takes the other's place; what bob had granted as a manager ends.
+        assert_eq!(ada.grants(session).await.unwrap().len(), 2);
         ada.share(session, with("bob"), read, None).await.unwrap();
         ada.share(session, with("bob"), append, None).await.unwrap();
-        assert_eq!(ada.grants(session).await.unwrap().len(), 2);
+        assert_eq!(ada.grants(session).await.unwrap().len(), 1);
         assert_eq!(bob.rights(session).await.unwrap(), rights(&[Right::Read, Right::Append]));
-        assert_eq!(ada.unshare(session, None).await.unwrap().len(), 2);
+        assert_eq!(ada.unshare(session, None).await.unwrap().len(), 1);
         assert!(ada.grants(session).await.unwrap().is_empty());
     });
     assert_verifies(&store);
@@ -498,6 +499,73 @@ fn no_right_is_given_for_longer_than_it_is_had() {
         assert_eq!(give(Right::Append, Some(until)).await, "nothing was refused");
         assert_eq!(give(Right::Read, None).await, "nothing was refused");
     });
+}
+
+#[test]
+fn what_a_manager_granted_ends_with_the_managers_own_grant() {
+    let place = Place::new();
+    let clock = Arc::new(TestClock::new(SystemClock.now()));
+    let store = Store::new(Backends { clock: clock.clone(), ..place.backends_in_memory() });
+    run(async {
+        let ada = store.client(principal("ada")).await.unwrap();
+        let bob = store.client(principal("bob")).await.unwrap();
+        let eve = store.client(principal("eve")).await.unwrap();
+        let dan = store.client(principal("dan")).await.unwrap();
+        let session = begun(&ada, "hers").await;
+        let now = clock.now();
+        let (read, append) = (rights(&[Right::Read]), rights(&[Right::Append]));
+        let manage = rights(&[Right::Manage]);
+        let both = rights(&[Right::Append, Right::Manage]);
+        let names = |shared: Vec<samite::access::Shared>| -> Vec<String> {
+            shared.into_iter().filter_map(|one| one.grant.to.user).collect()
+        };
+        let let_in = async || {
+            ada.share(session, with("bob"), both, None).await.unwrap();
+            bob.share(session, with("eve"), both, None).await.unwrap();
+            eve.share(session, with("dan"), read, Some(now + HOUR)).await.unwrap();
+        };
+        // Taken back: all that rested on it ends in the same act, and does not come back with it.
+        let_in().await;
+        let there = eve.enter(session).await.unwrap();
+        let writing = writer(&there, session).await;
+        writing.append(event("while she may")).await.unwrap();
+        assert_eq!(names(ada.unshare(session, Some(&with("bob"))).await.unwrap()), ["bob", "eve", "dan"]);
+        assert_eq!(code(writing.append(event("too late")).await), "no_journal");
+        for who in [&bob, &eve, &dan] {
+            assert_eq!(code(who.enter(session).await), "no_session");
+        }
+        ada.share(session, with("bob"), both, None).await.unwrap();
+        assert_eq!(code(eve.enter(session).await), "no_session");
+        assert_eq!(names(ada.grants(session).await.unwrap()), ["bob"]);
+        // Narrowed: what is not covered any more ends.
+        let_in().await;
+        ada.share(session, with("bob"), manage, None).await.unwrap();
+        assert_eq!(names(ada.grants(session).await.unwrap()), ["bob"]);
+        let_in().await;
+        ada.share(session, with("bob"), both, Some(now + 2 * HOUR)).await.unwrap();
+        assert_eq!(names(ada.grants(session).await.unwrap()), ["bob"]);
+        // Widened or as it was, it stays; and nobody outlasts anybody along the way.
+        bob.share(session, with("eve"), both, Some(now + 2 * HOUR)).await.unwrap();
+        assert_eq!(code(eve.share(session, with("dan"), append, None).await), "not_granted");
+        assert_eq!(code(eve.share(session, with("dan"), append, Some(now + 3 * HOUR)).await), "not_granted");
+        eve.share(session, with("dan"), append, Some(now + 2 * HOUR)).await.unwrap();
+        ada.share(session, with("bob"), both, Some(now + 4 * HOUR)).await.unwrap();
+        let mut left = names(ada.grants(session).await.unwrap());
+        left.sort();
+        assert_eq!(left, ["bob", "dan", "eve"]);
+        // A manager takes back from another what rested on that one, and cannot grant away what it stands on itself.
+        assert_eq!(code(eve.share(session, with("eve"), read, Some(now + HOUR)).await), "not_granted");
+        assert_eq!(names(bob.unshare(session, Some(&with("eve"))).await.unwrap()), ["eve", "dan"]);
+        // Run out: it all ends at that time.
+        bob.share(session, with("eve"), read, Some(now + 4 * HOUR)).await.unwrap();
+        clock.advance(4 * HOUR - 1);
+        assert_eq!(bodies(&eve.enter(session).await.unwrap(), session).await.unwrap().len(), 2);
+        clock.advance(1);
+        assert_eq!(code(eve.enter(session).await), "no_session");
+        ada.share(session, with("bob"), both, None).await.unwrap();
+        assert_eq!(code(eve.enter(session).await), "no_session");
+    });
+    assert_verifies(&store);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::reference::Reference;
 use crate::surface::{Access, Surface};
 use clap::Args;
 use samite::audit::{AuditQuery, AuditedAct};
-use samite_model::audit::{Coverage, coverage};
+use samite_model::audit::{Coverage, WrittenBy, coverage};
 use samite_model::{EntryKind, Error, ErrorKind, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -148,15 +148,16 @@ impl Listed {
     }
 }
 
-/// Refuses a word that no act has.
+/// Refuses a word that no act has. What is none by itself is one where somebody else than the owner did it.
 fn check_act(act: &str) -> Result<()> {
-    let is_act = |kind: &EntryKind| coverage(*kind) == Coverage::Leaf;
-    if EntryKind::from_name(act).is_some_and(|kind| is_act(&kind)) {
+    if EntryKind::from_name(act).is_some() {
         return Ok(());
     }
-    let mut acts: Vec<String> = EntryKind::ALL.iter().filter(|kind| is_act(kind)).map(|kind| kind.name()).collect();
+    let is_act = |kind: &&EntryKind| coverage(**kind, WrittenBy::Owner) == Coverage::Leaf;
+    let mut acts: Vec<String> = EntryKind::ALL.iter().filter(is_act).map(|kind| kind.name()).collect();
     acts.sort();
-    Err(Error::invalid("unknown_act", format!("{act:?} is no act")).hint(format!("acts are {}", acts.join(", "))))
+    let hint = format!("acts are {}; and, by others than the owner, any kind of entry", acts.join(", "));
+    Err(Error::invalid("unknown_act", format!("{act:?} is no act")).hint(hint))
 }
 
 impl Log {

@@ -7,7 +7,7 @@ use clap::Args;
 use samite::audit::AuditReport;
 use samite::audit::tlog::VerifierKey;
 use samite::audit::tlog::export;
-use samite_model::{ErrorKind, Result};
+use samite_model::{Error, ErrorKind, Result};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -176,6 +176,10 @@ impl Verify {
                 }
                 Ok(())
             };
+            if !samite_host::files::exists(folder)? {
+                return Err(Error::not_found("no_file", format!("{} is not there", folder.display()))
+                    .hint("name the folder that the log was exported to"));
+            }
             let leaves = self.from.unwrap_or(0)..self.to.unwrap_or(u64::MAX);
             let found = export::verify_segment(folder, key, &self.witness, leaves, &mut tell)?;
             Verified::of_folder(&found, &self.witness)

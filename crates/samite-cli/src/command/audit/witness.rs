@@ -12,7 +12,8 @@ use std::process::ExitCode;
 ///
 /// A witness signs only heads that continue what it saw before. Whoever trusts it knows then that nobody else is shown
 /// another history. It speaks C2SP tlog-witness: heads are sent to `URL/add-checkpoint`. It must know the log's key. Several
-/// are asked about one head, each with a --key in the order of the URLs; what one answers is kept when another fails.
+/// are asked about one head, each with a --key in the order of the URLs; what one answers is kept when another fails, and where none
+/// can be reached nothing is done.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -102,6 +102,6 @@ impl Target {
         if let (Some(branch), false) = (last, added.is_empty()) {
             client.make_current(self.session, branch).await?;
         }
-        client.audit().anchor_idle(&added).await
+        client.audit_as_tenant().anchor_idle(&added).await
     }
 }
