@@ -35,7 +35,8 @@ fn who_did_what_is_shown_and_ordinary_appends_are_not() {
     let session = place.session();
     place.say(&session, "hello");
     place.say(&session, "again");
-    assert_eq!(acts(&place), ["principal_seen", "session_created"]);
+    // The first that is left in a minute is anchored, with all that is idle then.
+    assert_eq!(acts(&place), ["principal_seen", "session_created", "anchored"]);
     place.run(&["fork", &session]).ok();
     assert_eq!(acts(&place).last().unwrap(), "branch_forked");
     let shown: Value = serde_json::from_str(&place.json(&["audit", "show", "1"]).ok()).unwrap();
@@ -70,6 +71,7 @@ fn a_receipt_proves_an_act_offline_and_nothing_else() {
     let session = place.session();
     let key = key(&place);
     place.run(&["audit", "prove", "1", "--reveal", "--to", "receipt"]).ok();
+    place.say(&session, "anchored as its branch was left");
     let seq = place.say(&session, "covered by an anchor");
     place.json(&["audit", "prove", &format!("{session}@{seq}")]).error(3);
     place.run(&["audit", "anchor"]).ok();

@@ -311,7 +311,7 @@ fn a_proof_of_what_much_was_made_of_is_given_away_and_verified() {
         store.close().await;
     });
     let erased = place.json(&["erase", "--session", &id, "--reason", "x", "--yes"]).json();
-    let erasure = text(&erased, "/id");
+    let erasure = text(&erased, "/erased/id");
     let shown = place.json(&["erase", "show", &erasure]).json();
     assert_eq!(shown["proof"]["derived"].as_array().unwrap().len(), made, "all of it is shown");
     place.run(&["erase", "prove", &erasure, "--to", "proof"]).ok();

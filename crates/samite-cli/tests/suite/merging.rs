@@ -110,7 +110,8 @@ fn a_layout_lies_neither_in_the_workspace_nor_in_the_store() {
         (in_store("merges/decide"), 2, "inside_store"),
         (in_store("tenants/local/packs/decide"), 2, "inside_store"),
         ("drawer/decide".to_owned(), 2, "inside_store"),
-        ("file".to_owned(), 4, "not_empty"),
+        ("file".to_owned(), 2, "wrong_file_type"),
+        ("file/decide".to_owned(), 2, "wrong_file_type"),
     ] {
         let error = place.json(&["merge", &theirs, "--layout", &layout]).error(status);
         assert_eq!(text(&error, "/code"), code, "{layout}: {error}");
