@@ -8,7 +8,6 @@ use crate::log::{ReadOptions, Reader};
 use crate::policy::{Capture, frame};
 use crate::step::Starts;
 use crate::views::{self, IndexHash, OpenStep, Projection, Steps, row};
-use samite_host::kill_point;
 use samite_host::process::{Identity, Liveness};
 use samite_ledger::{Append, Commit, Guard, JournalState, Lease, LeaseOutcome, LeaseRequest, Row, RowQuery};
 use samite_model::policy::capture::Level;
@@ -573,7 +572,6 @@ impl Writer {
             take_over: None,
         };
         self.core().0.ledger.lease(request).await?;
-        kill_point("writer.released");
         let has_written = self.locked().has_written;
         if has_written {
             // What is not anchored now is by who gives a branch up later.

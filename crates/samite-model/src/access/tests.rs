@@ -299,10 +299,12 @@ fn given(line: &str) -> Grant {
 /// What each of these may do, and until when, by grants that rest on others.
 #[test]
 fn a_grant_stands_on_what_let_its_giver_give_it() {
+    // The grants, who asks for which right, until when that holds, and which grants end.
+    type Row<'a> = (&'a [&'a str], &'a str, Right, Option<i64>, &'a [usize]);
     const EVER: Option<i64> = Some(i64::MAX);
     let at = NOW;
     let later = |after: i64| Some(at + after);
-    let rows: Vec<(&[&str], &str, Right, Option<i64>, &[usize])> = vec![
+    let rows: Vec<Row<'_>> = vec![
         // The owner's own rests on nothing.
         (&["owner>bob rm"], "bob", Right::Manage, EVER, &[]),
         (&["owner>bob rm 1007"], "bob", Right::Manage, later(7), &[]),
