@@ -448,7 +448,6 @@ fn who_sees_the_whole_tenant_is_written_down() {
             11,
             "the definitions, erasures and exports of a person by who may, and forgetting of the tenant's secrets",
         ),
-        ("audit/anchor.rs", 1, "how far a journal came that its writer leaves: its head, and nothing of what is in it"),
         ("audit/mod.rs", 1, "the audit log, for who may operate the tenant; what is written of it shows nothing"),
         ("backup.rs", 1, "a copy, for who may operate the tenant"),
         ("erasure/hold.rs", 4, "holds, for who may operate the tenant"),
