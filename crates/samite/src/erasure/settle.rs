@@ -36,7 +36,12 @@ struct Tried {
     at: i64,
     /// The erasures that wait.
     ids: Vec<FamilyId>,
+    /// Whether something of what they take may be read: it was not others who were in the way.
+    readable: bool,
 }
+
+/// The word that says so.
+const READABLE: &str = "readable";
 
 impl Tried {
     /// What cannot be read is no try.
@@ -44,15 +49,21 @@ impl Tried {
         let text = String::from_utf8_lossy(text);
         let mut words = text.split_whitespace();
         let Some(at) = words.next().and_then(|word| word.parse().ok()) else { return Self::default() };
-        Self { at, ids: words.filter_map(|word| word.parse().ok()).collect() }
+        let (mut ids, mut readable) = (Vec::new(), false);
+        for word in words {
+            readable |= word == READABLE;
+            ids.extend(word.parse::<FamilyId>());
+        }
+        Self { at, ids, readable }
     }
 
     fn text(&self) -> String {
         if self.ids.is_empty() {
             return String::new();
         }
-        let ids: Vec<String> = self.ids.iter().map(ToString::to_string).collect();
-        format!("{} {}\n", self.at, ids.join(" "))
+        let mut words: Vec<String> = self.ids.iter().map(ToString::to_string).collect();
+        words.extend(self.readable.then(|| READABLE.to_owned()));
+        format!("{} {}\n", self.at, words.join(" "))
     }
 
     fn lately(&self, erasure: FamilyId, now: i64) -> bool {
@@ -60,8 +71,13 @@ impl Tried {
     }
 }
 
-fn waits_still() -> Error {
-    Error::unavailable("busy", "another process was using the ledger").hint("`samite erase resume` tries again")
+fn waits_still(tried: &Tried) -> Error {
+    let error = if tried.readable {
+        Error::unavailable("erasure_failed", "it could not be carried out a moment ago")
+    } else {
+        Error::unavailable("busy", "another process was using the ledger")
+    };
+    error.hint("`samite erase resume` tries again, and says what is in the way")
 }
 
 /// The user of the command line.
@@ -141,7 +157,7 @@ impl Embedded {
         }
         let tried = Tried::of(&lock.contents()?);
         if pending == 0 && unfinished.iter().all(|started| tried.lately(started.erasure, core.now())) {
-            return Ok(Settled { waits: Some(waits_still()), ..Settled::default() });
+            return Ok(Settled { waits: Some(waits_still(&tried)), ..Settled::default() });
         }
         // In one commit: what is recorded here takes places in the tenant's journal at which a later one may have had entries.
         let forgotten = core.unknown_erasures(forgotten).await?;
@@ -161,10 +177,13 @@ impl Embedded {
             kill_point("erase.replayed");
         }
         let settled = self.finish(observer).await?;
-        let tried = if settled.waits.is_some() {
-            Tried { at: core.now(), ids: unfinished.iter().map(|started| started.erasure).collect() }
-        } else {
-            Tried::default()
+        let tried = match &settled.waits {
+            Some(error) => Tried {
+                at: core.now(),
+                ids: unfinished.iter().map(|started| started.erasure).collect(),
+                readable: !is_unreadable(error),
+            },
+            None => Tried::default(),
         };
         let text = tried.text();
         if text.as_bytes() != lock.contents()? {
@@ -207,9 +226,14 @@ mod tests {
     #[test]
     fn a_try_is_told_by_its_text_and_passes() {
         let id = |number| FamilyId([number; 16]);
-        let tried = Tried { at: 7, ids: vec![id(1), id(2)] };
+        let tried = Tried { at: 7, ids: vec![id(1), id(2)], readable: false };
         assert_eq!(tried.text(), format!("7 {} {}\n", id(1), id(2)));
         assert_eq!(Tried::of(tried.text().as_bytes()), tried);
+        assert!(is_unreadable(&waits_still(&tried)));
+        let failed = Tried { readable: true, ..Tried::of(tried.text().as_bytes()) };
+        assert_eq!(failed.text(), format!("7 {} {} readable\n", id(1), id(2)));
+        assert_eq!(Tried::of(failed.text().as_bytes()), failed);
+        assert!(!is_unreadable(&waits_still(&failed)));
         for nothing in ["", "\n", "soon", "\u{1}\u{2}"] {
             assert_eq!(Tried::of(nothing.as_bytes()), Tried::default());
         }

@@ -495,3 +495,48 @@ fn a_store_of_a_version_that_had_no_rows_for_what_was_found_is_whole() {
         is_whole(&store).await;
     });
 }
+
+#[test]
+fn an_erasure_that_cannot_be_finished_keeps_nobody_from_writing() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let (ada, bo) = (client(&store, "ada").await, client(&store, "bo").await);
+        let work = place.directory("work");
+        for number in 0..40 {
+            fs::write(work.join(format!("file {number}")), noise(number, 400_000)).unwrap();
+        }
+        let of_bo = attached(&bo, &work).await;
+        take(&bo, of_bo).await;
+        let of_ada = session(&ada).await;
+        tell(&ada, of_ada, "words that go").await;
+        let reader = rusqlite::Connection::open(database(&place)).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM entry").unwrap();
+        let error = store.erase(&ada, &erasing(EraseWhat::Session(of_ada))).await.unwrap_err();
+        assert_eq!(error.code(), "busy");
+        drop(reader);
+        // The packs are not where they should be by now: perhaps another disk is to be attached.
+        let packs = database(&place).with_file_name("packs");
+        let away = place.path("away");
+        fs::rename(&packs, &away).unwrap();
+        fs::create_dir(&packs).unwrap();
+        drop((ada, bo));
+        store.close().await;
+        for round in 1..=2 {
+            let store = place.open();
+            let waits = store.erasures_wait().map(samite_model::Error::kind);
+            let expected = if round == 1 { ErrorKind::Corrupt } else { ErrorKind::Unavailable };
+            assert_eq!((waits, store.is_unreadable_by_now()), (Some(expected), false), "{round}");
+            let bo = client(&store, "bo").await;
+            tell(&bo, of_bo, "bo goes on").await;
+            drop(bo);
+            store.close().await;
+        }
+        fs::remove_dir_all(&packs).unwrap();
+        fs::rename(&away, &packs).unwrap();
+        let store = place.open();
+        assert_eq!(store.resume_erasures(&Observer::default()).await.unwrap().len(), 1);
+        assert_eq!(found(&store, &["words that go"]).await, [] as [usize; 0]);
+        is_whole(&store).await;
+    });
+}
