@@ -148,11 +148,11 @@ fn a_grant_that_was_taken_back_stands_no_more_when_who_gave_it_goes() {
         let of_bo = session(&bo).await;
         tell(&bo, of_bo, "words of bo").await;
         share(&bo, of_bo, "ada", &ALL).await;
-        // Dan is let in by Bo, then by Ada in place of that; Cleo and Eve by Ada.
+        // Dan is let in by Bo, then by Ada in place of that; Cleo by Ada, and Eve by Bo.
         share(&bo, of_bo, "dan", &[Right::Read]).await;
         share(&ada, of_bo, "dan", &[Right::Read, Right::Append]).await;
         share(&ada, of_bo, "cleo", &[Right::Read]).await;
-        share(&ada, of_bo, "eve", &[Right::Read]).await;
+        share(&bo, of_bo, "eve", &[Right::Read]).await;
         assert_eq!(bo.unshare(of_bo, Some(&with("cleo"))).await.unwrap().len(), 1);
         assert_eq!(bo.unshare(of_bo, Some(&with("dan"))).await.unwrap().len(), 1);
         store.erase(&bo, &erasing(EraseWhat::User("ada".to_owned()))).await.unwrap();
