@@ -299,11 +299,7 @@ impl Core {
     }
 
     /// Ends what others were granted by those whom the person had let in: it rests on what goes.
-    async fn end_what_rests(
-        &self,
-        gone: &BTreeMap<JournalId, Vec<Position>>,
-        started: &ErasureStarted,
-    ) -> Result<()> {
+    async fn end_what_rests(&self, gone: &BTreeMap<JournalId, Vec<Position>>, started: &ErasureStarted) -> Result<()> {
         for (&journal, goes) in gone {
             let Some(state) = self.0.ledger.journal(journal).await? else { continue };
             let Some(owner) = self.0.keys.owner_name(state.owner)? else { continue };
