@@ -291,6 +291,11 @@ fn witness(size: u64) -> (String, Arc<Mutex<Vec<String>>>) {
                     break body.to_owned();
                 }
             };
+            if body.is_empty() {
+                // Whether anybody is there.
+                write!(stream, "HTTP/1.1 404 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+                continue;
+            }
             let is_first = seen.lock().unwrap().is_empty();
             seen.lock().unwrap().push(body);
             let (status, answer) =
