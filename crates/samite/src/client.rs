@@ -188,8 +188,9 @@ fn is_prefix(text: &str) -> bool {
 }
 
 pub(crate) fn no_session(text: &str) -> Error {
-    Error::not_found("no_session", format!("there is no session {text}"))
-        .hint("name it by its id or its whole name: `samite session list` shows both of the sessions you may see")
+    Error::not_found("no_session", format!("there is no session {text}")).hint(
+        "name it by its id or its whole name: `samite session list` shows the ids and names of those that you may see",
+    )
 }
 
 fn ambiguous(what: &str, prefix: &str, ids: impl Iterator<Item = String>) -> Error {

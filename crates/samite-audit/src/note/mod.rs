@@ -146,10 +146,12 @@ impl Note {
         &self.signatures
     }
 
-    /// Adds a signature, unless it is there already.
+    /// Adds a signature, in place of one by the same key: a witness that cosigns again does so at a later time.
     pub fn add(&mut self, signature: Signature) {
-        if !self.signatures.contains(&signature) {
-            self.signatures.push(signature);
+        let by_same = |one: &&mut Signature| (&one.name, one.key_id) == (&signature.name, signature.key_id);
+        match self.signatures.iter_mut().find(by_same) {
+            Some(older) => *older = signature,
+            None => self.signatures.push(signature),
         }
     }
 }

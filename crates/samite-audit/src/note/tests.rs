@@ -92,7 +92,8 @@ fn a_known_key_with_a_bad_signature_fails_and_an_unknown_one_is_passed_over() {
 fn a_witness_signs_the_time_as_well() {
     let (log, witness) = (TestSigner::new("example.com/a", 1), TestSigner::new("witness.example/w", 2));
     let mut note = Note::sign(TEXT, &[&log]).unwrap();
-    note.add(Signature::cosign(TEXT, 1_679_315_147, &witness).unwrap());
+    note.add(Signature::cosign(TEXT, 1_679_315_100, &witness).unwrap());
+    // Asked again, it says a later time.
     note.add(Signature::cosign(TEXT, 1_679_315_147, &witness).unwrap());
     assert_eq!(note.signatures().len(), 2);
     assert_eq!(note.signatures()[1].bytes.len(), 72);

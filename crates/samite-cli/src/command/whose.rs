@@ -26,6 +26,13 @@ pub(super) enum Whose {
 }
 
 impl On {
+    /// Whether a user is meant of whom there is nothing.
+    pub(super) async fn user_unknown(&self, client: &Client) -> Result<bool> {
+        let Some(user) = &self.user else { return Ok(false) };
+        let subject = client.pseudonym_of_user(user)?;
+        Ok(client.name_of(subject).await?.is_none())
+    }
+
     /// What is meant. Where something is to be decided of a user of whom there is nothing, that is refused: a name that was
     /// mistyped would have no effect, and nobody would know.
     pub(super) async fn find(&self, client: &Client, must_be_known: bool) -> Result<Whose> {

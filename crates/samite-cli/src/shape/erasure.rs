@@ -75,7 +75,7 @@ fn counted_table(counted: &[CountedShape], page: &mut Page) {
         ("GOES", Column::Right),
         ("STAYS", Column::Right),
         ("BYTES", Column::Right),
-        ("", Column::Flexible),
+        ("WHY", Column::Flexible),
     ]);
     for one in counted {
         table.row([
@@ -189,7 +189,15 @@ impl ErasurePlanShape {
     /// What would go, in a line.
     pub(crate) fn words(&self) -> String {
         if let Some(held) = &self.held {
-            return format!("{}: nothing goes, a legal hold stands against it: {}", self.scope.words(), held.reason);
+            let (what, reason) = (self.scope.words(), &held.reason);
+            return match &held.session {
+                Some(session) => format!(
+                    "{what}: nothing goes, a legal hold on session {} stands against it: {reason}; what else there is goes by itself \
+                     (`samite erase --session`)",
+                    short_id(session)
+                ),
+                None => format!("{what}: nothing goes, a legal hold stands against it: {reason}"),
+            };
         }
         let keys = if self.keys > 0 { format!(", and {}", count(self.keys as u64, "key")) } else { String::new() };
         format!("{}: {} would become tombstones{keys}", self.scope.words(), count(self.entries, "entry"))
@@ -320,9 +328,9 @@ impl Answer for ErasuresShape {
         }
         let mut table = Table::new(&[
             ("ERASURE", Column::Left),
-            ("WHAT", Column::Left),
+            ("WHAT", Column::Flexible),
             ("BEGUN", Column::Left),
-            ("STATE", Column::Left),
+            ("STATE", Column::Flexible),
             ("ENTRIES", Column::Right),
             ("REASON", Column::Flexible),
         ]);

@@ -74,7 +74,7 @@ impl Answer for ConsentsShape {
             ("ON", Column::Left),
             ("ID", Column::Left),
             ("OF", Column::Flexible),
-            ("SAID", Column::Left),
+            ("SAID", Column::Flexible),
             ("WHEN", Column::Left),
             ("BASIS", Column::Flexible),
         ]);
@@ -182,7 +182,8 @@ impl TransferShape {
     }
 
     pub(super) fn show(&self, page: &mut Page) {
-        page.line(format!("data may go to region {}: {}", self.to, self.basis));
+        let day = self.since.split('T').next().unwrap_or_default();
+        page.line(format!("data may go to region {} since {day}: {}", self.to, self.basis));
     }
 }
 

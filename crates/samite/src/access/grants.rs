@@ -290,7 +290,7 @@ impl Client {
             if ended.is_empty() {
                 let whom = from.map_or_else(|| "anybody".to_owned(), ToString::to_string);
                 return Err(Error::not_found("no_grant", format!("{} is not shared with {whom}", target.words))
-                    .hint("`samite grants SESSION` shows with whom it is"));
+                    .hint("`samite grants SESSION` shows with whom it is: a grant to an agent of a user is taken back by both names"));
             }
             let fallen = target.fallen(rest.iter().map(|shared| &shared.grant));
             ended.extend(fallen.into_iter().filter_map(|place| rest.get(place).cloned()));

@@ -37,6 +37,11 @@ impl Set {
         if !client.set_hold(on, &self.reason).await? {
             surface.printer.note("it was held already, and keeps its first reason");
         }
+        if self.ahead && self.on.user_unknown(&client).await? {
+            surface
+                .printer
+                .note("there is nothing of this user yet: the list has a pseudonym, and no name, until there is");
+        }
         surface.printer.answer(&HoldsShape::new(&client, &client.holds().await?).await?)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -57,7 +57,7 @@ impl Answer for Shown {
         facts.extend([
             ("owns as", self.owner.clone()),
             ("scopes", self.scopes.join(" ")),
-            ("may at most", self.rights.join(", ")),
+            ("may at most", if self.rights.is_empty() { "nothing".to_owned() } else { self.rights.join(", ") }),
         ]);
         page.facts(&facts);
     }

@@ -63,6 +63,11 @@ impl Set {
                     .hint("samite retain set audit 400d --archive DIR"));
             }
         }
+        if kept == Some(0) {
+            surface.printer.note(
+                "all of it is due from now on: `samite retain preview` lists it, `samite retain apply` erases it",
+            );
+        }
         surface.printer.answer(&Retentions::read(&client).await?)?;
         Ok(ExitCode::SUCCESS)
     }
