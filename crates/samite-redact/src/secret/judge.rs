@@ -29,7 +29,7 @@ pub(crate) fn is_secret(value: &[u8], strength: Strength, written: Written) -> b
     if value.len() < least || value.len() > 8192 || is_placeholder(value) || is_reference(value) || is_path(value) {
         return false;
     }
-    if is_measure(value) {
+    if is_measure(value) || is_binary(value) {
         return false;
     }
     if written != Written::Quoted && is_code(value) {
@@ -76,6 +76,14 @@ pub(crate) fn is_secret(value: &[u8], strength: Strength, written: Written) -> b
             }
         }
     }
+}
+
+/// Bytes that nobody types: those of a picture or an archive, among which three happen to look like a name. Text that is cut
+/// within a character, or has a few letters of another encoding, is none.
+fn is_binary(value: &[u8]) -> bool {
+    let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    let odd: usize = value.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    value.iter().any(control) || odd * 4 > value.len()
 }
 
 /// More than one kind of character.
@@ -132,6 +140,15 @@ mod tests {
     fn values_are_judged_by_name_and_looks() {
         use Strength::{Medium, Password, Strong, Weak};
         use Written::{Loose, Quoted, Spaced, Tight};
+        for (value, expected) in [
+            (&b"P\xe4ssw\xf6rt7!x"[..], true),
+            (b"hunter2\x1bxyz!", false),
+            (b"\xcbo\xfb\xa7D\xb3z\xbaA7\x8f9\xc9BjRwQ\xf2c\xe0", false),
+            ("Pässwört7!x".as_bytes(), true),
+            ("秘密のパスワード7x".as_bytes(), true),
+        ] {
+            assert_eq!(is_secret(value, Password, Tight), expected, "{}", value.escape_ascii());
+        }
         for (value, strength, written, expected) in [
             ("hunter2!", Password, Quoted, true),
             ("aB3xQz!9kLmPqRs", Password, Tight, true),
