@@ -83,6 +83,15 @@ const ROUNDS: usize = 12;
 /// An entry names at most so many trees.
 const NAMED: usize = 2048;
 
+impl Core {
+    /// Whether anything was written to any journal since these were the heads of all.
+    async fn moved_since(&self, heads: &[(JournalId, Link)]) -> Result<bool> {
+        let now = self.0.ledger.journals(JournalFilter::default()).await?;
+        let now: HashSet<(JournalId, Link)> = now.iter().map(|state| (state.id, state.head_link)).collect();
+        Ok(heads.len() != now.len() || heads.iter().any(|head| !now.contains(head)))
+    }
+}
+
 impl Client {
     /// What a collection would reclaim, by branch. Changes nothing.
     ///
@@ -159,6 +168,7 @@ impl Client {
                 Err(error) if matches!(error.code(), "head_moved" | "registers_moved") => continue,
                 Err(error) => return Err(error),
             }
+            let heads = roots.heads.clone();
             match collect(&store, &beginning, &roots.keep, roots.heads, options) {
                 Ok(collected) => {
                     let what = json!({ "blocks": collected.blocks, "bytes": collected.bytes });
@@ -177,6 +187,8 @@ impl Client {
                     return Ok(collected);
                 }
                 Err(error) if matches!(error.code(), "head_moved" | "pin_live") => {}
+                // Another collection, or an erasure, has taken what was to be kept when this one looked.
+                Err(error) if error.kind() == ErrorKind::Corrupt && self.core.moved_since(&heads).await? => {}
                 Err(error) => return Err(error),
             }
         }
