@@ -2,6 +2,7 @@
 
 pub(crate) mod ansi;
 pub(crate) mod encoded;
+pub(crate) mod escapes;
 pub(crate) mod events;
 pub(crate) mod json;
 pub(crate) mod lines;

@@ -4,6 +4,7 @@
 mod cases;
 mod generator;
 mod lot;
+mod mixtures;
 mod persons;
 mod properties;
 mod score;
