@@ -29,6 +29,7 @@ mod screen;
 mod secret;
 mod shape;
 mod stream;
+mod unescaped;
 mod view;
 
 pub use placeholder::{Fingerprint, holds_placeholder, may_become};
@@ -37,3 +38,4 @@ pub use redactor::{Finding, Redacted, Redactor};
 pub use registered::{LONGEST, MOST, Registered, SHORTEST, check as check_registered};
 pub use screen::is_text;
 pub use stream::{DOCUMENT, Located, Stream, UNIT, Units};
+pub use unescaped::{Place, Unescaped};

@@ -3,14 +3,13 @@
 use crate::alphabet::{ANY64, follows, past_escape, slice};
 use crate::finding::{Hit, Rank};
 use crate::policy::{Class, check_name};
-use crate::view::escapes::{self, Escapes, Telling};
+use crate::unescaped::Unescaped;
 use aho_corasick::AhoCorasick;
 use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, BASE64URL_NOPAD, Encoding, HEXLOWER, HEXUPPER};
 use samite_model::{Error, Result};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -57,21 +56,7 @@ pub(crate) struct Finder {
     /// The secrets that each needle may be the beginning of.
     needles: Vec<Vec<usize>>,
     secrets: Vec<Secret>,
-    /// Which escapes may belong to one.
-    telling: Telling,
-}
-
-/// How many times escapes are undone within each other.
-const LEVELS: usize = 4;
-
-/// What one search has seen.
-struct Search {
-    /// Where which secrets were found.
-    places: HashSet<(usize, usize, usize)>,
-    /// The texts without escapes that were looked at.
-    views: HashSet<u64>,
-    /// What undoing escapes may still add up to, in bytes.
-    left: usize,
+    unescaped: Unescaped,
 }
 
 impl fmt::Debug for Finder {
@@ -136,9 +121,9 @@ impl Finder {
         let automaton = AhoCorasick::builder().build(needles.keys()).map_err(|error| {
             Error::invalid("too_many_secrets", "the registered secrets are too many together").because(error)
         })?;
-        let telling = Telling::of(secrets.iter().map(|one| one.secret.as_slice()));
+        let unescaped = Unescaped::for_these(secrets.iter().map(|one| one.secret.as_slice()));
         let secrets = secrets.iter().map(Secret::new).collect();
-        Ok(Some(Self { automaton, needles: needles.into_values().collect(), secrets, telling }))
+        Ok(Some(Self { automaton, needles: needles.into_values().collect(), secrets, unescaped }))
     }
 
     /// Whether lines end within a secret: the next may go on with it.
@@ -150,45 +135,17 @@ impl Finder {
     /// Adds the places of registered secrets, and answers with the secret's own bytes for each. They are looked for as they
     /// stand, and again without the escapes of single characters: which of them are escaped differs from writer to writer.
     pub(crate) fn find(&self, text: &[u8], found: &mut Vec<(Hit, Vec<u8>)>) {
-        let left = text.len().saturating_mul(8).saturating_add(1 << 20);
-        let mut search = Search { places: HashSet::new(), views: HashSet::new(), left };
-        self.find_within(text, LEVELS, &Some, &mut search, found);
-    }
-
-    /// The same in a text of which `place` says where a part of it stands in the one that is looked through.
-    fn find_within(
-        &self,
-        text: &[u8],
-        levels: usize,
-        place: &dyn Fn(Range<usize>) -> Option<Range<usize>>,
-        search: &mut Search,
-        found: &mut Vec<(Hit, Vec<u8>)>,
-    ) {
-        self.find_plain(text, &mut |at, range| {
-            let (Some(range), Some(secret)) = (place(range), self.secrets.get(at)) else { return };
-            if search.places.insert((at, range.start, range.end)) {
-                let kind = Cow::Owned(secret.registered.name.clone());
-                let hit = Hit { range, class: Class::Secret, kind, rank: Rank::Registered };
-                found.push((hit, secret.registered.secret.clone()));
-            }
+        let mut places: HashSet<(usize, usize, usize)> = HashSet::new();
+        self.unescaped.each(text, &mut |shown, place| {
+            self.find_plain(shown, &mut |at, range| {
+                let (Some(range), Some(secret)) = (place(range), self.secrets.get(at)) else { return };
+                if places.insert((at, range.start, range.end)) {
+                    let kind = Cow::Owned(secret.registered.name.clone());
+                    let hit = Hit { range, class: Class::Secret, kind, rank: Rank::Registered };
+                    found.push((hit, secret.registered.secret.clone()));
+                }
+            });
         });
-        if levels == 0 {
-            return;
-        }
-        for how in Escapes::ALL {
-            if text.len() > search.left || !self.telling.is_in(text, how) {
-                continue;
-            }
-            let view = escapes::undone(text, how);
-            let mut hasher = DefaultHasher::new();
-            view.text.hash(&mut hasher);
-            // What comes out alike whichever escapes are undone first is looked at once.
-            if search.views.insert(hasher.finish()) {
-                search.left -= text.len();
-                let place = |range: Range<usize>| view.place(&range).and_then(place);
-                self.find_within(&view.text, levels - 1, &place, search, found);
-            }
-        }
     }
 
     /// Tells of the secrets that stand in a text in one of their spellings.

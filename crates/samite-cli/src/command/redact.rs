@@ -42,7 +42,7 @@ pub(crate) struct Redact {
     /// What happens with secrets: off, report or redact [default: as the store's policy says, and redact without a store]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     secrets: Option<Mode>,
-    /// What happens with personal data (e-mail, phone, cards, accounts, ids of persons, IP addresses) [default: as the store's policy says, and report without a store]
+    /// What happens with personal data (e-mail, phone, cards, accounts, ids of persons, IP addresses that do not look like versions) [default: as the store's policy says, and report without a store]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pii: Option<Mode>,
     /// Replace what a regular expression matches as well; NAME stands in the placeholder (may be repeated)

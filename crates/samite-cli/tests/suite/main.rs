@@ -18,6 +18,7 @@ mod cadence;
 mod canaries;
 mod closing;
 mod deaths;
+mod decision_words;
 mod documents;
 mod erasures;
 mod errors;

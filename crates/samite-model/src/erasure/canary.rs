@@ -15,7 +15,8 @@ pub struct Form {
 }
 
 /// All forms of a text, each once: as it is, in UTF-16, in base64 at each of the three places where it may begin within a
-/// longer text, in hexadecimal digits, percent-encoded, and as JSON writes it.
+/// longer text, in hexadecimal digits, percent-encoded, and as JSON writes it. Other mixtures of escaped and plain characters
+/// are no forms of their own: a sweep undoes escapes.
 pub fn forms(text: &str) -> Vec<Form> {
     let bytes = text.as_bytes();
     let mut forms: Vec<Form> = Vec::new();

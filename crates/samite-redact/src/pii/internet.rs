@@ -23,10 +23,52 @@ pub(super) fn version4(number: &Number<'_>, groups: usize, context: &Context<'_>
     // `v1.2.3.4`, `version 1.2.3.4`; small numbers are a version unless something says address.
     let says_version = context.says(&["version", "release", " v", "ver.", "==", ">=", "~="]);
     let says_address = context.says(&[
-        "ip", "addr", "host", "server", "from", "ping", "ssh", "client", "peer", "remote", "://", "route", "dns",
-    ]);
+        "ip",
+        "addr",
+        "host",
+        "server",
+        "from",
+        "ping",
+        "ssh",
+        "client",
+        "peer",
+        "remote",
+        "://",
+        "route",
+        "dns",
+        "connect",
+        "listen",
+        "bind ",
+        "bound to",
+        "proxy",
+        "gateway",
+        "subnet",
+        "curl ",
+        "telnet",
+        "nmap",
+        "reach",
+        "login",
+        "logged in",
+        "request",
+        "network",
+        "firewall",
+        "resolver",
+        "endpoint",
+        "node",
+        "socket",
+        "whois",
+    ]) || names_port(number.text, number.end(4))
+        || RESOLVERS.contains(&octets);
     let small = octets.iter().all(|octet| *octet < 30);
     (!says_version && (!small || says_address)).then_some("ip-address")
+}
+
+/// The public resolvers that are written most.
+const RESOLVERS: [[u8; 4]; 5] = [[8, 8, 8, 8], [8, 8, 4, 4], [1, 1, 1, 1], [1, 0, 0, 1], [9, 9, 9, 9]];
+
+/// Whether a port or the length of a prefix comes after: `:8080`, `/24`.
+fn names_port(text: &[u8], end: usize) -> bool {
+    matches!(byte(text, end), b':' | b'/') && byte(text, end + 1).is_ascii_digit()
 }
 
 /// Adds the address of version 6 that begins at a place, and answers with its end.

@@ -65,30 +65,34 @@ impl Telling {
         self.bytes.get(usize::from(byte)).is_some_and(|one| *one)
     }
 
-    /// Whether a text has an escape that may belong to a secret.
-    pub(crate) fn is_in(&self, text: &[u8], how: Escapes) -> bool {
+    /// The parts of a text that have an escape that may belong to a secret, with so much before and after it.
+    pub(crate) fn windows(&self, text: &[u8], how: Escapes, reach: usize) -> Vec<Range<usize>> {
+        let mut windows: Vec<Range<usize>> = Vec::new();
         if how == Escapes::Form && (!self.blank || memchr(b'+', text).is_none()) {
-            return false;
+            return windows;
         }
         let mut at = 0;
         while let Some((place, plain)) = next(text, at, how) {
             at = place.end;
+            let mut tells = self.has(first(&plain.0));
             if how == Escapes::Backslash && plain == one(b'\\') && place.len() == 2 && !self.backslash {
                 // Escapes within escapes: what the last of the backslashes is before says what all come to.
                 let run = slice(text, place.start, text.len()).iter().take_while(|byte| **byte == b'\\').count();
                 at = place.start + run;
                 let Some((bytes, length)) = backslash(text, at - 1) else { continue };
-                if self.has(first(&bytes)) {
-                    return true;
-                }
+                tells = self.has(first(&bytes));
                 at += length - 1;
+            }
+            if !tells {
                 continue;
             }
-            if self.has(first(&plain.0)) {
-                return true;
+            let window = place.start.saturating_sub(reach)..at.saturating_add(reach).min(text.len());
+            match windows.last_mut() {
+                Some(last) if window.start <= last.end => last.end = window.end,
+                _ => windows.push(window),
             }
         }
-        false
+        windows
     }
 }
 
@@ -246,8 +250,10 @@ mod tests {
             (Escapes::Html, "&lt;", true),
             (Escapes::Html, "&quot; & x", false),
         ] {
-            assert_eq!(telling.is_in(text.as_bytes(), how), expected, "{text}");
+            assert_eq!(!telling.windows(text.as_bytes(), how, 9).is_empty(), expected, "{text}");
         }
-        assert!(!Telling::of([&b"abc"[..]].into_iter()).is_in(b"a+b", Escapes::Form));
+        assert!(Telling::of([&b"abc"[..]].into_iter()).windows(b"a+b", Escapes::Form, 9).is_empty());
+        let text = br"0123456789\u003c0123456789\u003e0123456789012345678901234\u003c";
+        assert_eq!(telling.windows(text, Escapes::Backslash, 6), [4..22, 51..63]);
     }
 }

@@ -1,5 +1,6 @@
 //! What goes with a proof, and what can be believed of it.
 
+use crate::payload::{Event, is_event};
 use samite_audit::Leaf;
 use samite_model::{Commitment, Error, Header, JournalId, Link, Result, hash};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,16 @@ pub struct Shown {
     pub covered: Option<Header>,
     /// What the entry says, where that is shown.
     pub payload: Option<Vec<u8>>,
+}
+
+impl Shown {
+    /// What the entry says: of what a caller wrote, its own bytes, without the frame that they are stored in.
+    pub fn said(&self) -> Option<&[u8]> {
+        let payload = self.payload.as_deref()?;
+        let written = self.covered.as_ref().filter(|header| is_event(header.kind));
+        // What is no frame after all is shown as it is.
+        Some(written.and_then(|_| Event::decode(payload).ok()).map_or(payload, |event| event.body))
+    }
 }
 
 impl Receipt {

@@ -217,7 +217,7 @@ impl Client {
     }
 
     async fn set_hold_on(&self, on: HoldOn, reason: &str) -> Result<bool> {
-        let set = HoldSet { on, reason: reason.to_owned() };
+        let set = HoldSet { on, reason: self.core.kept_words(reason).await? };
         for _ in 0..ROUNDS {
             let (version, holds) = self.core.holds_at().await?;
             if holds.iter().any(|hold| hold.on == on) {
@@ -247,7 +247,7 @@ impl Client {
     }
 
     async fn lift_hold_on(&self, on: HoldOn, reason: &str) -> Result<()> {
-        let lifted = HoldLifted { on, reason: reason.to_owned() };
+        let lifted = HoldLifted { on, reason: self.core.kept_words(reason).await? };
         for _ in 0..ROUNDS {
             let (version, holds) = self.core.holds_at().await?;
             if !holds.iter().any(|hold| hold.on.hash() == on.hash()) {

@@ -135,7 +135,8 @@ impl Embedded {
         }
         let tenant = core.as_tenant(client.by())?;
         let outside = core.layouts_outside(&prepared.plan.close, self.directory()).await?.len();
-        let mut started = tenant.started(prepared, &options.reason, why).await?;
+        let reason = core.kept_words(&options.reason).await?;
+        let mut started = tenant.started(prepared, &reason, why).await?;
         started.layouts_outside = outside as u64;
         let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
         let guard = Guard::Registers { journal: control, version };

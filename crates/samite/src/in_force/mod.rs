@@ -96,6 +96,16 @@ impl Core {
         }
     }
 
+    /// The words of a decision (a reason, a basis, a purpose) as the policy lets them be kept: they cannot be erased later.
+    pub(crate) async fn kept_words(&self, words: &str) -> Result<String> {
+        let redactor = match self.held(HOLDS).and_then(|held| held.redactor) {
+            Some(redactor) => redactor,
+            None => self.unguarded().look_at_redaction().await?,
+        };
+        let bytes = redactor.redact(words.as_bytes()).bytes;
+        Ok(bytes.map_or_else(|| words.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
     /// What is redacted as it was made ready last, for who looked a moment ago.
     pub(crate) fn last_redactor(&self) -> Option<Arc<Redactor>> {
         self.1.locked().redactor.clone()

@@ -81,7 +81,12 @@ impl Client {
         let this = &self.operator().await?;
         limits::check_name("a basis", basis)?;
         reason.map_or(Ok(()), |reason| limits::check_name("a reason", reason))?;
-        let set = ConsentSet { on, given, basis: basis.to_owned(), reason: reason.map(str::to_owned) };
+        let basis = this.core.kept_words(basis).await?;
+        let reason = match reason {
+            Some(reason) => Some(this.core.kept_words(reason).await?),
+            None => None,
+        };
+        let set = ConsentSet { on, given, basis, reason };
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;
             let draft = this.core.draft(EntryKind::CONSENT_SET, &set, views::consent_set(&set))?;

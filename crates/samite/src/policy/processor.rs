@@ -96,6 +96,8 @@ impl Client {
         limits::check_name("an agreement", &processor.agreement)?;
         check_receives(processor.receives.iter().map(String::as_str))?;
         let mut set = ProcessorSet { removed: false, reason: None, ..processor };
+        set.purpose = this.core.kept_words(&set.purpose).await?;
+        set.agreement = this.core.kept_words(&set.agreement).await?;
         set.receives.sort();
         set.receives.dedup();
         for _ in 0..ROUNDS {
@@ -122,6 +124,10 @@ impl Client {
     pub async fn remove_processor(&self, name: &str, reason: Option<&str>) -> Result<()> {
         let this = &self.operator().await?;
         reason.map_or(Ok(()), |reason| limits::check_name("a reason", reason))?;
+        let reason = match reason {
+            Some(reason) => Some(this.core.kept_words(reason).await?),
+            None => None,
+        };
         for _ in 0..ROUNDS {
             let (version, _) = this.core.decided_registers().await?;
             let processors = this.processors().await?;
@@ -129,7 +135,7 @@ impl Client {
                 Error::not_found("no_processor", format!("no processor {name:?} is registered"))
                     .hint("`samite processor list` shows those that are")
             })?;
-            let set = ProcessorSet { removed: true, reason: reason.map(str::to_owned), ..found.as_set() };
+            let set = ProcessorSet { removed: true, reason: reason.clone(), ..found.as_set() };
             let projection = views::processor_set(&this.core.tenant_hasher(), &set)?;
             let draft = this.core.draft(EntryKind::PROCESSOR_SET, &set, projection)?;
             if this.decide_as_tenant(draft, version).await? {

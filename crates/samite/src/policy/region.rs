@@ -119,6 +119,12 @@ impl Client {
         let this = &self.operator().await?;
         limits::check_name("a basis", &decided.basis)?;
         decided.reason.as_deref().map_or(Ok(()), |reason| limits::check_name("a reason", reason))?;
+        let mut kept = decided.clone();
+        kept.basis = this.core.kept_words(&decided.basis).await?;
+        if let Some(reason) = &decided.reason {
+            kept.reason = Some(this.core.kept_words(reason).await?);
+        }
+        let decided = &kept;
         for _ in 0..ROUNDS {
             let (version, registers) = this.core.decided_registers().await?;
             if decided.withdrawn && !this.core.transfers_in(&registers).await?.iter().any(|one| one.to == decided.to) {

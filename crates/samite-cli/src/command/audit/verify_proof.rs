@@ -134,7 +134,9 @@ impl VerifyProof {
         let shown = receipt.as_ref().map(|receipt| receipt.check(&leaf)).transpose()?;
         let text = String::from_utf8_lossy(&bytes);
         let (payload, entry) = match shown {
-            Some(Shown { covered, payload }) => {
+            Some(shown) => {
+                let payload = shown.said().map(<[u8]>::to_vec);
+                let Shown { covered, .. } = shown;
                 let journal = receipt.and_then(|receipt| receipt.covered).map(|covered| covered.journal);
                 (payload, covered.zip(journal))
             }

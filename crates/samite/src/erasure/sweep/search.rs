@@ -4,11 +4,19 @@ use super::Hit;
 use aho_corasick::{AhoCorasick, MatchKind};
 use samite_model::erasure::canary::forms;
 use samite_model::{Error, Result};
+use samite_redact::Unescaped;
 use std::collections::{HashMap, HashSet};
+
+/// So many times as long as a pattern it is looked for across the borders of pieces.
+const LONGER: usize = 4;
+
+/// The form of a text some characters of which are escaped, in whatever way.
+const ESCAPED: &str = "escaped";
 
 /// What is looked for, and what was found of it.
 pub(super) struct Search {
     automaton: AhoCorasick,
+    unescaped: Unescaped,
     /// The text and form of each pattern.
     patterns: Vec<(usize, &'static str)>,
     /// The length of the longest pattern.
@@ -36,8 +44,20 @@ impl Search {
             .match_kind(MatchKind::Standard)
             .build(&bytes)
             .map_err(|error| Error::invalid("bad_canary", "these are too many or too long").because(error))?;
+        let unescaped = Unescaped::for_these(canaries.iter().map(String::as_bytes));
         let words = canaries.iter().map(|text| words_of(text)).collect();
-        Ok(Self { automaton, patterns, longest, words, hits: HashMap::new(), control: None, control_found: false })
+        // A text may be so much longer where its characters are escaped, and escaped again.
+        let longest = longest.saturating_mul(LONGER);
+        Ok(Self {
+            automaton,
+            unescaped,
+            patterns,
+            longest,
+            words,
+            hits: HashMap::new(),
+            control: None,
+            control_found: false,
+        })
     }
 
     /// Sets what is known to be in the next bytes.
@@ -63,20 +83,30 @@ impl Search {
         {
             self.control_found = bytes.windows(control.len().max(1)).any(|window| window == control.as_slice());
         }
-        for found in self.automaton.find_overlapping_iter(bytes) {
-            if found.end() <= seen {
-                continue;
+        let Self { automaton, unescaped, patterns, hits, .. } = self;
+        let mut places: HashSet<(usize, usize, usize)> = HashSet::new();
+        let mut stands = true;
+        unescaped.each(bytes, &mut |shown, placed| {
+            for found in automaton.find_overlapping_iter(shown) {
+                let Some((canary, form)) = patterns.get(found.pattern().as_usize()).copied() else { continue };
+                let Some(range) = placed(found.range()).filter(|range| range.end > seen) else { continue };
+                let is_new = places.insert((canary, range.start, range.end));
+                // What stands in a form of its own is seen without escapes as well.
+                if !stands && !is_new {
+                    continue;
+                }
+                let form = if stands { form } else { ESCAPED };
+                let hit = hits.entry((canary, form, place)).or_insert_with(|| Hit {
+                    canary,
+                    form,
+                    place,
+                    at: at(),
+                    count: 0,
+                });
+                hit.count += 1;
             }
-            let Some((canary, form)) = self.patterns.get(found.pattern().as_usize()).copied() else { continue };
-            let hit = self.hits.entry((canary, form, place)).or_insert_with(|| Hit {
-                canary,
-                form,
-                place,
-                at: at(),
-                count: 0,
-            });
-            hit.count += 1;
-        }
+            stands = false;
+        });
     }
 
     /// Looks for texts whose words all stand in a full-text index.
@@ -149,6 +179,29 @@ mod tests {
             assert_eq!(total, whole.len() as u64);
             assert_eq!(search.control(), Some(true), "{size}");
             assert_eq!(search.into_hits(), expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_which_some_characters_are_escaped_is_found_once_across_borders() {
+        let texts = vec!["abcXYZ12&34é9 <q".to_owned()];
+        for written in [
+            r"abcXYZ12\u002634é9 \u003cq",
+            r"abcXYZ12&34\u00E99 \u003Cq",
+            r"abcXYZ12\\u002634\\u00e99 <q",
+            "abcXYZ12%2634%C3%a99+%3cq",
+            "abcXYZ12%2634é9%20<q",
+            "abcXYZ12&amp;34&#233;9 &lt;q",
+        ] {
+            let whole = format!("{}{{\"k\":\"{written}\"}}{}", "before ".repeat(40), " after".repeat(40)).into_bytes();
+            for size in [1, 5, 64, 1000] {
+                let mut search = Search::new(&texts).unwrap();
+                let mut pieces = whole.chunks(size).map(<[u8]>::to_vec);
+                search.stream("here", &|| "all".to_owned(), || Ok(pieces.next())).unwrap();
+                let hits = search.into_hits();
+                let told: Vec<(&str, u64)> = hits.iter().map(|hit| (hit.form, hit.count)).collect();
+                assert_eq!(told, [("escaped", 1)], "{written} {size}");
+            }
         }
     }
 
