@@ -122,13 +122,13 @@ fn next(text: &[u8], from: usize, how: Escapes) -> Option<(Range<usize>, Plain)>
                 Escapes::Html => memchr(b'&', rest)?,
             };
         let found = match how {
-            Escapes::Backslash => backslash(text, sign).map(|(bytes, taken)| ((bytes, length_of(&bytes)), taken)),
+            Escapes::Backslash => backslash(text, sign).map(|(bytes, taken)| ((bytes, length_of(bytes)), taken)),
             Escapes::Form if byte(text, sign) == b'+' => Some((one(b' '), 1)),
             Escapes::Percent | Escapes::Form => {
                 let digits = HEXLOWER_PERMISSIVE.decode(slice(text, sign + 1, sign + 3)).ok();
                 digits.filter(|bytes| bytes.len() == 1).map(|bytes| (one(first(&bytes)), 3))
             }
-            Escapes::Html => html(text, sign).map(|(bytes, taken)| ((bytes, length_of(&bytes)), taken)),
+            Escapes::Html => html(text, sign).map(|(bytes, taken)| ((bytes, length_of(bytes)), taken)),
         };
         if let Some((plain, taken)) = found {
             return Some((sign..sign + taken, plain));
@@ -146,7 +146,7 @@ fn one(byte: u8) -> Plain {
 }
 
 /// The bytes of a character, which are no more than one where the second is 0.
-fn length_of(bytes: &[u8; 4]) -> usize {
+fn length_of(bytes: [u8; 4]) -> usize {
     bytes.iter().skip(1).take_while(|byte| **byte != 0).count() + 1
 }
 

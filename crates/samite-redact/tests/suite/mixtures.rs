@@ -1,4 +1,5 @@
 //! Registered secrets of which each character is escaped or not, in each of the encodings that have escapes.
+#![expect(clippy::format_collect, clippy::format_push_string, reason = "texts of tests are short")]
 
 use crate::score::keyed;
 use proptest::prelude::*;
