@@ -145,7 +145,7 @@ fn what_usual_serialisers_write_is_found() {
         r#"abcXYZ12\u002634é9\u003c9\u003e'q r\"s!😀+\\t"#,
         r#"abcXYZ12&34é9<9>'q r\"s!😀+\\t"#,
         r#"abcXYZ12\u002634é9\u003c9\u003e\u0027q r\"s!😀+\\t"#,
-        r#"abcXYZ12\u002634\u00E99\u003C9\u003E\u0027q r\u0022s!\uD83D\uDE00\u002B\\t"#,
+        r"abcXYZ12\u002634\u00E99\u003C9\u003E\u0027q r\u0022s!\uD83D\uDE00\u002B\\t",
         // JSON in JSON: Python, and Python within Go.
         r#"abcXYZ12&34\\u00e99<9>'q r\\\"s!\\ud83d\\ude00+\\\\t"#,
         r#"abcXYZ12\u002634\\u00e99\u003c9\u003e'q r\\\"s!\\ud83d\\ude00+\\\\t"#,
@@ -159,7 +159,7 @@ fn what_usual_serialisers_write_is_found() {
     }
     is_found("Zq7!kRt9vLmxy é", "Zq7%21kRt9vLmxy+%C3%A9", "body ", "&next=1\n");
     is_found("Zq7!kRt9vLmxy é", "Zq7!kRt9vLmxy+%C3%A9", "body ", "&next=1\n");
-    is_found("abcXYZ12é", r#"abcXYZ12\\u00e9"#, r#"x="\""#, "\\\"\"\n");
+    is_found("abcXYZ12é", r"abcXYZ12\\u00e9", r#"x="\""#, "\\\"\"\n");
 }
 
 /// What is escaped otherwise, or is another text, stays.
