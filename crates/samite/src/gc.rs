@@ -308,9 +308,18 @@ impl Client {
         // A branch that came to be retained after its trees were collected has none of them, and none go twice.
         let places = core.0.blocks.find_blocks(roots.keep.iter().map(|root| root.block).collect()).await?;
         let mut places = places.into_iter();
-        roots
-            .keep
-            .retain(|root| places.next().is_some_and(|place| place.is_some()) || !collected.contains(&root.block));
+        let mut missing = false;
+        roots.keep.retain(|root| {
+            let is_there = places.next().is_some_and(|place| place.is_some());
+            let stays = is_there || !collected.contains(&root.block);
+            missing |= stays && !is_there;
+            stays
+        });
+        if missing {
+            // Where several persons' erasures are done again in a copy of the store, the first takes what none of them left a key of.
+            let of_erased = self.missing_of_erased().await?;
+            roots.keep.retain(|root| !of_erased.contains(&root.block));
+        }
         let places = core.0.blocks.find_blocks(roots.drop.iter().map(|(_, _, root)| root.block).collect()).await?;
         let mut places = places.into_iter();
         let keep: HashSet<BlockId> = roots.keep.iter().map(|root| root.block).collect();

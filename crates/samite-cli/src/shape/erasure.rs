@@ -18,12 +18,23 @@ pub(crate) struct ScopeShape {
     artifact: Option<String>,
     from: Option<u64>,
     to: Option<u64>,
+    /// Whether the branch is its session's current one, and need not be named.
+    #[serde(skip)]
+    is_current: bool,
 }
 
 impl ScopeShape {
-    fn new(scope: &Scope, subject: String) -> Self {
-        let none =
-            Self { of: scope.name(), subject, session: None, branch: None, artifact: None, from: None, to: None };
+    async fn new(scope: &Scope, subject: String, client: Option<&Client>) -> Self {
+        let none = Self {
+            of: scope.name(),
+            subject,
+            session: None,
+            branch: None,
+            artifact: None,
+            from: None,
+            to: None,
+            is_current: false,
+        };
         match scope {
             Scope::User | Scope::Secret { .. } => none,
             Scope::Session { session } => Self { session: Some(session.to_string()), ..none },
@@ -33,6 +44,11 @@ impl ScopeShape {
                 branch: Some(branch.to_string()),
                 from: Some(*from),
                 to: Some(*to),
+                // Of a session that is not there any more, or is another's, nobody can tell.
+                is_current: match client {
+                    Some(client) => client.current_branch(*session).await.is_ok_and(|current| current == *branch),
+                    None => false,
+                },
                 ..none
             },
         }
@@ -44,7 +60,10 @@ impl ScopeShape {
             ("session", ..) => format!("session {}", short(&self.session)),
             ("artifact", ..) => format!("artifact {}", short(&self.artifact)),
             ("secret", ..) => "a registered secret".to_owned(),
-            (_, Some(from), Some(to)) => format!("entries {}@{from}..{to}", short(&self.session)),
+            (_, Some(from), Some(to)) if self.is_current => format!("entries {}@{from}..{to}", short(&self.session)),
+            (_, Some(from), Some(to)) => {
+                format!("entries {}:{}@{from}..{to}", short(&self.session), short(&self.branch))
+            }
             _ => format!("user {}", short_id(&self.subject)),
         }
     }
@@ -173,9 +192,9 @@ pub(crate) struct ErasurePlanShape {
 }
 
 impl ErasurePlanShape {
-    pub(crate) fn new(plan: &ErasurePlan) -> Self {
+    pub(crate) async fn new(plan: &ErasurePlan, client: &Client) -> Self {
         Self {
-            scope: ScopeShape::new(&plan.scope, plan.subject.to_string()),
+            scope: ScopeShape::new(&plan.scope, plan.subject.to_string(), Some(client)).await,
             entries: plan.entries,
             found: plan.found.iter().map(CountedShape::new).collect(),
             keys: plan.keys,
@@ -249,7 +268,7 @@ struct ProofShape {
 }
 
 impl ErasureShape {
-    pub(crate) fn new(record: &ErasureRecord) -> Self {
+    pub(crate) async fn new(record: &ErasureRecord, client: Option<&Client>) -> Self {
         let started = &record.started;
         Self {
             id: started.erasure.to_string(),
@@ -257,7 +276,7 @@ impl ErasureShape {
                 ErasureState::Started => "started",
                 ErasureState::Done => "done",
             },
-            scope: ScopeShape::new(&started.scope, started.subject.to_string()),
+            scope: ScopeShape::new(&started.scope, started.subject.to_string(), client).await,
             reason: started.reason.clone(),
             actor: started.actor.to_string(),
             begun: rfc3339(started.begun),
@@ -316,8 +335,13 @@ pub(crate) struct ErasuresShape {
 }
 
 impl ErasuresShape {
-    pub(crate) fn new<'a>(records: impl IntoIterator<Item = &'a ErasureRecord>) -> Self {
-        Self { erasures: records.into_iter().map(ErasureShape::new).collect() }
+    /// Without a client all branches are named: asking for one makes who was erased come back.
+    pub(crate) async fn new<'a>(records: impl IntoIterator<Item = &'a ErasureRecord>, client: Option<&Client>) -> Self {
+        let mut erasures = Vec::new();
+        for record in records {
+            erasures.push(ErasureShape::new(record, client).await);
+        }
+        Self { erasures }
     }
 }
 

@@ -72,6 +72,33 @@ fn a_session_goes_on_after_some_of_its_entries_were_erased() {
 }
 
 #[test]
+fn entries_of_another_branch_are_told_with_it() {
+    let place = Place::new();
+    let id = place.session();
+    for said in ["one", "two", "three"] {
+        place.say(&id, said);
+    }
+    let fork = text(&place.json(&["fork", &format!("{id}@2")]).json(), "/id");
+    place.say(&format!("{id}:{fork}"), "on the fork");
+    let erase = |what: &str, more: &str| place.run(&["erase", "--entries", what, "--reason", "x", more]).ok();
+    let of_fork = format!("{id}:{fork}@3..3");
+    let named = format!("entries {}:{}@3..3", &id[..12], &fork[..12]);
+    assert!(erase(&of_fork, "--plan").contains(&named));
+    assert!(erase(&of_fork, "--yes").contains(&format!("{named} is erased: 1 entry")));
+    let current = format!("entries {}@3..3", &id[..12]);
+    assert!(erase(&format!("{id}@3..3"), "--yes").contains(&format!("{current} is erased: 1 entry")));
+    let all = place.run(&["erase", "list"]).ok();
+    assert!(all.contains(&named) && all.contains(&current), "{all}");
+    // What went once is told, not erased again.
+    for what in [of_fork, format!("{id}@3..3")] {
+        let error = place.json(&["erase", "--entries", &what, "--reason", "x", "--yes"]).error(3);
+        assert_eq!(error["code"], "erased");
+        assert!(hints(&error).contains("samite erase list"), "{error}");
+    }
+    assert_eq!(place.json(&["erase", "list"]).json()["erasures"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_master_that_cannot_destroy_is_told_before_anything_changes() {
     let place = Place::new();
     let with = |arguments: &[&str]| {

@@ -212,7 +212,17 @@ fn records_count_what_is_there_and_say_what_is_decided() {
         let all = records["categories"].as_array().unwrap().clone();
         all.iter().find(|one| one["category"] == of).unwrap()["count"].as_u64().unwrap()
     };
-    assert_eq!((count("sessions"), count("artifacts")), (2, 1));
+    assert_eq!((count("sessions"), count("artifacts"), count("trees")), (2, 1, 0));
+    // Trees are those that are there: not those of a session that was erased.
+    let going = place.session();
+    place.attach_work(&going);
+    for (file, trees) in [("a", 1), ("b", 2)] {
+        std::fs::write(place.path().join("work").join(file), file).unwrap();
+        place.json(&["checkpoint", &going, "--no-environment"]).json();
+        assert_eq!(count("trees"), trees);
+    }
+    place.json(&["erase", "--session", &going, "--reason", "x", "--yes"]).json();
+    assert_eq!((count("sessions"), count("trees")), (2, 0));
     let leaves = place.json(&["audit", "log"]).json()["acts"].as_array().unwrap().len() as u64;
     assert_eq!(count("acts"), leaves);
     let entries = count("entries");

@@ -162,7 +162,11 @@ fn withdrawn_consent_removes_derived_rows_from_the_next_export() {
     let fork = text(&place.json(&["fork", &one]).json(), "/id");
     place.say(&format!("{one}:{fork}"), "said-fork");
     // Nothing said is no.
-    assert_eq!(export(&place, "none", &["--all"]).error(6)["code"], "no_consent");
+    let error = export(&place, "none", &["--all"]).error(6);
+    assert_eq!(error["code"], "no_consent");
+    let message = text(&error, "/message");
+    assert!(message.contains("nobody consented for the sessions "), "{message}");
+    assert!([&one, &child, &other].iter().all(|id| message.contains(&id[..12])), "{message}");
     assert!(!place.path().join("none").exists());
     for id in [&one, &child, &other] {
         place.json(&["consent", "set", "yes", "--session", id, "--basis", "form"]).json();
@@ -188,6 +192,9 @@ fn withdrawn_consent_removes_derived_rows_from_the_next_export() {
     assert!(left.iter().all(|left| left["without_consent"] == json!([one])), "{second}");
     let only = export(&place, "third", &["--session", &child]).error(6);
     assert_eq!(only["code"], "no_consent");
+    // It is not the session that was named.
+    let message = text(&only, "/message");
+    assert!(message.contains(&one[..12]) && !message.contains(&child[..12]), "{message}");
     // Proofs name the data sets that may hold what is erased, and no others.
     let erased = place.json(&["erase", "--session", &one, "--reason", "test", "--yes"]).json();
     let unreached = erased["erased"]["proof"]["unreached"].as_array().unwrap();

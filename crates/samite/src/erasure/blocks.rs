@@ -8,6 +8,7 @@ use samite_model::envelope::{Envelope, PREFIX_SIZE, TAG_SIZE};
 use samite_model::erasure::{Plan, RunSet, Scope};
 use samite_model::{BlockId, Error, ErrorKind, KeyId, Observer, Position, Pseudonym, Result};
 use samite_workspace::{CollectOptions, Collected, Root, count_reachable};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// How often it is waited for writers whose snapshots keep blocks, and how long each time.
@@ -59,6 +60,15 @@ impl Client {
 
     /// Everything that entries keep, with where that is said: trees, artifacts and large payloads that are there.
     async fn roots_with_places(&self) -> Result<Vec<(Root, Position)>> {
+        let mut found = self.all_roots_with_places().await?;
+        let blocks: Vec<BlockId> = found.iter().map(|(root, _)| root.block).collect();
+        let mut places = self.core.0.blocks.find_blocks(blocks).await?.into_iter();
+        found.retain(|_| places.next().is_some_and(|place| place.is_some()));
+        Ok(found)
+    }
+
+    /// The same, whether they are there or not.
+    async fn all_roots_with_places(&self) -> Result<Vec<(Root, Position)>> {
         let core = &self.core;
         let mut found: Vec<(Root, Position)> = Vec::new();
         for state in core.0.ledger.journals(JournalFilter::default()).await? {
@@ -87,10 +97,21 @@ impl Client {
                 found.extend(entry.blocks.iter().map(|block| (root(*block, false), large.position)));
             }
         }
-        let blocks: Vec<BlockId> = found.iter().map(|(root, _)| root.block).collect();
-        let mut places = core.0.blocks.find_blocks(blocks).await?.into_iter();
-        found.retain(|_| places.next().is_some_and(|place| place.is_some()));
         Ok(found)
+    }
+
+    /// What is not there of what entries keep whose keys were destroyed: nobody can open it, and nothing is missing.
+    pub(crate) async fn missing_of_erased(&self) -> Result<HashSet<BlockId>> {
+        let core = &self.core;
+        let destroyed = core.0.keys.destroyed_keys()?;
+        let mut of_erased = HashSet::new();
+        for (root, at) in self.all_roots_with_places().await? {
+            let is_missing = core.0.blocks.find_blocks(vec![root.block]).await?.iter().all(Option::is_none);
+            if is_missing && destroyed.contains(&core.entry_at(at).await?.header.key) {
+                of_erased.insert(root.block);
+            }
+        }
+        Ok(of_erased)
     }
 
     /// Takes every block that nothing needs, also out of packs that stay, and waits for writers that may need them.

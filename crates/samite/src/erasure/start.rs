@@ -48,8 +48,8 @@ impl Embedded {
     /// What an erasure would take. Changes nothing.
     ///
     /// # Errors
-    /// `denied` (`scope_missing`) for who may not erase, or not what is another's; `not_found` (`no_subject`, `no_session`, `no_artifact`, `no_position`) when there is nothing of it; `corrupt` when
-    /// something that tells cannot be read.
+    /// `denied` (`scope_missing`) for who may not erase, or not what is another's; `not_found` (`no_subject`, `no_session`, `no_artifact`, `no_position`, and `erased` for entries that all went
+    /// before) when there is nothing of it; `corrupt` when something that tells cannot be read.
     pub async fn plan_erasure(&self, client: &Client, options: &EraseOptions) -> Result<ErasurePlan> {
         let client = &client.to_erase(&options.what).await?;
         let prepared = client.prepare(&options.what, &options.also).await?;
@@ -189,6 +189,15 @@ impl Client {
         let holds = core.holds().await?;
         let facts = core.erasure_facts(&scope, subject, &holds).await?;
         let plan = plan(&scope, subject, &facts, also);
+        if let Scope::Entries { session, branch, from, to } = scope {
+            let before = core.erased_before(None).await?;
+            if let (0, 1..) = core.count_entries(&plan.runs, &before).await? {
+                let (session, branch) = (session.short(), branch.short());
+                let what =
+                    format!("what there was at {from}..{to} of branch {branch} of session {session} was erased before");
+                return Err(Error::not_found("erased", what).hint("`samite erase list` shows when, and why"));
+            }
+        }
         for id in also {
             let taken = plan.derived.iter().find(|one| one.taken && one.id == *id);
             let Some(taken) = taken else {

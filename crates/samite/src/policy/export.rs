@@ -176,6 +176,31 @@ impl Embedded {
     }
 }
 
+/// A message names so many sessions.
+const NAMED: usize = 5;
+
+/// Why all was left out, with the sessions.
+fn why_nothing(left_out: &[LeftOut]) -> String {
+    let named = |sessions: BTreeSet<SessionId>, what: &str| {
+        let more = sessions.len().saturating_sub(NAMED);
+        let names: Vec<String> = sessions.iter().take(NAMED).map(SessionId::short).collect();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!names.is_empty()).then(|| format!("{what} {}{more}", names.join(", ")))
+    };
+    let of =
+        |is_it: fn(&LeftOut) -> bool| left_out.iter().filter(|left| is_it(left)).map(|left| left.session).collect();
+    let without = left_out.iter().flat_map(|left| left.without_consent.iter().copied()).collect();
+    let why: Vec<String> = [
+        named(without, "nobody consented for the sessions"),
+        named(of(|left| left.forbidden), "policies forbid to read the sessions"),
+        named(of(|left| left.unknown), "a part of what they were made of is gone for the sessions"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if why.is_empty() { "there are no entries".to_owned() } else { why.join("; ") }
+}
+
 impl Writing {
     fn new(dataset: FamilyId, file: Option<AppendFile>, left_out: Vec<LeftOut>) -> Self {
         Self {
@@ -219,7 +244,8 @@ impl Writing {
             self.branch(core, provenance, state, observer).await?;
         }
         if self.root.leaves() == 0 {
-            return Err(Error::denied("no_consent", "nothing of that may be used for training")
+            let nothing = format!("nothing of that may be used for training: {}", why_nothing(&self.left_out));
+            return Err(Error::denied("no_consent", nothing)
                 .hint("`samite consent list` shows what was said; nothing said is no"));
         }
         self.file.as_ref().map_or(Ok(()), AppendFile::sync)

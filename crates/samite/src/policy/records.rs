@@ -7,7 +7,7 @@ use crate::payload::{DatasetExported, ProcessorSet, Refused};
 use crate::redaction::Mode;
 use samite_ledger::{JournalFilter, JournalKind, JournalState, JournalStatus};
 use samite_model::erasure::{Hold, Run};
-use samite_model::{EntryKind, JournalId, Pseudonym, Result};
+use samite_model::{BlockId, EntryKind, JournalId, Pseudonym, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How much there is of a category of data.
@@ -85,13 +85,12 @@ impl Client {
             journals.iter().filter(is_there)
         };
         let erased = erased_of(core.erased_runs().await?);
-        let entries = |kind: JournalKind| {
-            open().filter(|state| state.kind == kind).fold(0, |sum: u64, state| {
-                let own = state.head.saturating_sub(state.parent.map_or(0, |parent| parent.seq));
-                let gone = erased.get(&state.id).copied().unwrap_or_default();
-                sum.saturating_add(own.saturating_sub(gone))
-            })
-        };
+        let branches = || open().filter(|state| state.kind == JournalKind::Branch);
+        let entries = branches().fold(0, |sum: u64, state| {
+            let own = state.head.saturating_sub(state.parent.map_or(0, |parent| parent.seq));
+            let gone = erased.get(&state.id).copied().unwrap_or_default();
+            sum.saturating_add(own.saturating_sub(gone))
+        });
         let mut artifacts = 0;
         for person in &persons {
             let all = ArtifactFilter { all_versions: true, ..ArtifactFilter::default() };
@@ -103,11 +102,19 @@ impl Client {
             acts += core.0.ledger.audit_log(Some(log)).await?.map_or(0, |state| state.size);
         }
         let sessions = open().filter(|state| state.kind == JournalKind::SessionControl).count() as u64;
+        let mut trees: BTreeSet<BlockId> = BTreeSet::new();
+        for state in branches() {
+            let own = this.trees(state).await?.into_iter().filter(|(position, _)| position.journal == state.id);
+            trees.extend(own.map(|(_, tree)| tree));
+        }
+        // Those of what was erased went with it, and a collection may have taken others.
+        let places = core.0.blocks.find_blocks(trees.into_iter().collect()).await?;
+        let trees = places.iter().flatten().count() as u64;
         let held = vec![
             Held { category: "sessions", what: "what persons and agents said, and what agents did", count: sessions },
-            Held { category: "entries", what: "the entries of branches", count: entries(JournalKind::Branch) },
+            Held { category: "entries", what: "the entries of branches", count: entries },
             Held { category: "artifacts", what: "what was made for persons", count: artifacts },
-            Held { category: "trees", what: "the files that agents work on", count: entries(JournalKind::Workspace) },
+            Held { category: "trees", what: "the files that agents work on", count: trees },
             Held { category: "acts", what: "who did what, without contents: the leaves of the audit log", count: acts },
         ];
         let said = core.said_of_tenant(EntryKind::DATASET_EXPORTED).await?;

@@ -56,6 +56,12 @@ async fn is_gone(store: &Embedded, text: &str) {
     assert_eq!(store.sweep(&options).await.unwrap().hits, []);
 }
 
+async fn tell(client: &Client, session: SessionId, text: &str) {
+    let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+    writer.append(event(text)).await.unwrap();
+    writer.release().await.unwrap();
+}
+
 fn counted<'a>(stores: &'a [Counted], store: &str) -> &'a Counted {
     stores.iter().find(|one| one.store == store).unwrap_or_else(|| panic!("{store} in {stores:?}"))
 }
@@ -230,11 +236,20 @@ fn a_proof_counts_only_what_this_erasure_took() {
         let some = || erasing(EraseWhat::Entries { session, branch, from: 1, to: 2 });
         let first = proof(store.erase(&ada, &some()).await.unwrap());
         assert_eq!((first.entries, counted(&first.stores, "entries").deleted), (2, 2));
-        assert_eq!(store.plan_erasure(&ada, &some()).await.unwrap().entries, 0);
-        let again = proof(store.erase(&ada, &some()).await.unwrap());
-        assert_eq!((again.entries, counted(&again.stores, "entries").found), (0, 0));
+        // None of it is there to be erased again; of a part, what is there goes.
+        let errors = [store.plan_erasure(&ada, &some()).await.err(), store.erase(&ada, &some()).await.err()];
+        for error in errors.map(Option::unwrap) {
+            assert_eq!((error.kind(), error.code()), (ErrorKind::NotFound, "erased"), "{error:?}");
+        }
+        assert_eq!(ada.erasures().await.unwrap().len(), 1);
+        tell(&ada, session, "four").await;
+        let rest = || erasing(EraseWhat::Entries { session, branch, from: 1, to: 4 });
+        assert_eq!(store.plan_erasure(&ada, &rest()).await.unwrap().entries, 2);
+        let again = proof(store.erase(&ada, &rest()).await.unwrap());
+        assert_eq!((again.entries, counted(&again.stores, "entries").found), (2, 2));
         assert_ne!(again.root, first.root);
-        // Beside the third message: what made the session, and the branch's own words of it.
+        tell(&ada, session, "five").await;
+        // Beside the fifth message: what made the session, and the branch's own words of it.
         let what = || erasing(EraseWhat::Session(session));
         let plan = store.plan_erasure(&ada, &what()).await.unwrap();
         let whole = proof(store.erase(&ada, &what()).await.unwrap());

@@ -22,6 +22,7 @@ mod damage;
 mod disks;
 mod erasing;
 mod erasing_again;
+mod erasing_in_order;
 mod erasing_returned;
 mod erasing_shared;
 mod fixtures;

@@ -17,7 +17,7 @@ pub(super) struct List {}
 impl List {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        surface.printer.answer(&ErasuresShape::new(&client.erasures().await?))?;
+        surface.printer.answer(&ErasuresShape::new(&client.erasures().await?, Some(&client)).await)?;
         Ok(ExitCode::SUCCESS)
     }
 }

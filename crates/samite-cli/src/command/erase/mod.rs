@@ -193,7 +193,7 @@ impl Erase {
         };
         let progress = surface.printer.progress("looking for what there is");
         options.also = also(&store, &client, &options, &self.also).await?;
-        let plan = ErasurePlanShape::new(&store.plan_erasure(&client, &options).await?);
+        let plan = ErasurePlanShape::new(&store.plan_erasure(&client, &options).await?, &client).await;
         drop(progress);
         let asks = !self.yes && !self.plan;
         if asks && !can_ask() {
@@ -214,7 +214,11 @@ impl Erase {
         options.observer = progress.observer();
         let record = store.erase(&client, &options).await?;
         drop(progress);
-        surface.printer.answer(&Answered { planned: false, plan, erased: Some(ErasureShape::new(&record)) })?;
+        surface.printer.answer(&Answered {
+            planned: false,
+            plan,
+            erased: Some(ErasureShape::new(&record, Some(&client)).await),
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -22,7 +22,7 @@ impl Resume {
         let store = surface.open(Access::Write)?;
         let resumed = store.resume_erasures(&progress.observer()).await?;
         drop(progress);
-        surface.printer.answer(&ErasuresShape::new(store.erased_at_open().iter().chain(&resumed)))?;
+        surface.printer.answer(&ErasuresShape::new(store.erased_at_open().iter().chain(&resumed), None).await)?;
         Ok(ExitCode::SUCCESS)
     }
 }

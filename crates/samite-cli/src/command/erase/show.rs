@@ -20,7 +20,7 @@ pub(super) struct Show {
 impl Show {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        surface.printer.answer(&ErasureShape::new(&client.erasure(&self.erasure).await?))?;
+        surface.printer.answer(&ErasureShape::new(&client.erasure(&self.erasure).await?, Some(&client)).await)?;
         Ok(ExitCode::SUCCESS)
     }
 }
