@@ -54,6 +54,19 @@ impl ScopeShape {
         }
     }
 
+    /// The same where there is little room: what tells one from others comes first.
+    fn short_words(&self) -> String {
+        let (Some(from), Some(to), Some(session), Some(branch)) = (self.from, self.to, &self.session, &self.branch)
+        else {
+            return self.words();
+        };
+        if self.is_current {
+            format!("entries {from}..{to} of {}", short_id(session))
+        } else {
+            format!("entries {from}..{to} of :{}", short_id(branch))
+        }
+    }
+
     fn words(&self) -> String {
         let short = |id: &Option<String>| id.as_deref().map(short_id).unwrap_or_default();
         match (self.of, self.from, self.to) {
@@ -365,7 +378,7 @@ impl Answer for ErasuresShape {
             };
             table.row([
                 short_id(&one.id),
-                one.scope.words(),
+                one.scope.short_words(),
                 time(one.at),
                 state.to_owned(),
                 one.proof.as_ref().map(|proof| proof.entries.to_string()).unwrap_or_default(),

@@ -87,8 +87,12 @@ fn entries_of_another_branch_are_told_with_it() {
     assert!(erase(&of_fork, "--yes").contains(&format!("{named} is erased: 1 entry")));
     let current = format!("entries {}@3..3", &id[..12]);
     assert!(erase(&format!("{id}@3..3"), "--yes").contains(&format!("{current} is erased: 1 entry")));
-    let all = place.run(&["erase", "list"]).ok();
-    assert!(all.contains(&named) && all.contains(&current), "{all}");
+    let listed = place.json(&["erase", "list"]).json()["erasures"][0]["id"].clone();
+    let shown = place.run(&["erase", "show", listed.as_str().unwrap()]).ok();
+    assert!(shown.contains(&format!("{named} is erased")), "{shown}");
+    let listed = place.run(&["erase", "list"]).ok();
+    let begin = [format!("entries 3..3 of :{}", &fork[..3]), format!("entries 3..3 of {}", &id[..3])];
+    assert!(begin.iter().all(|begin| listed.contains(begin)), "{listed}");
     // What went once is told, not erased again.
     for what in [of_fork, format!("{id}@3..3")] {
         let error = place.json(&["erase", "--entries", &what, "--reason", "x", "--yes"]).error(3);
