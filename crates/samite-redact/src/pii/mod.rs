@@ -226,26 +226,26 @@ pub(crate) struct Context<'a> {
     text: &'a [u8],
     start: usize,
     name: &'a [u8],
-    /// What stands before, and the field's name, in small letters; made when it is asked for first.
+    /// What stands before, in small letters; made when it is asked for first.
     near: OnceCell<Vec<u8>>,
+    /// The field's name, in the same way.
+    field: OnceCell<Vec<u8>>,
 }
 
 impl<'a> Context<'a> {
     fn new(text: &'a [u8], start: usize, name: &'a [u8]) -> Self {
-        Self { text, start, name, near: OnceCell::new() }
+        Self { text, start, name, near: OnceCell::new(), field: OnceCell::new() }
     }
 
     /// Whether one of these words, in small letters, stands shortly before, or names the field.
     pub(crate) fn says(&self, words: &[&str]) -> bool {
-        let near = self.near.get_or_init(|| {
-            let mut near = slice(self.text, self.start.saturating_sub(48), self.start).to_ascii_lowercase();
-            if !self.name.is_empty() {
-                near.push(b'\n');
-                near.extend(slice(self.name, 0, 64).iter().map(u8::to_ascii_lowercase));
-            }
-            near
-        });
-        words.iter().any(|word| memchr::memmem::find(near, word.as_bytes()).is_some())
+        let near =
+            self.near.get_or_init(|| slice(self.text, self.start.saturating_sub(48), self.start).to_ascii_lowercase());
+        if words.iter().any(|word| has_word(near, word.as_bytes())) {
+            return true;
+        }
+        let field = self.field.get_or_init(|| slice(self.name, 0, 64).to_ascii_lowercase());
+        !field.is_empty() && words.iter().any(|word| memchr::memmem::find(field, word.as_bytes()).is_some())
     }
 
     /// Whether one of these words comes right after a place.
@@ -257,6 +257,15 @@ impl<'a> Context<'a> {
                 || after.strip_prefix(b"-").is_some_and(|after| after.starts_with(word.as_bytes()))
         })
     }
+}
+
+/// Whether a text has a word. A long one may be the end of another (`smartphone`); a short one is then another word (`report`).
+fn has_word(text: &[u8], word: &[u8]) -> bool {
+    const LONG: usize = 5;
+    memchr::memmem::find_iter(text, word).any(|place| {
+        let within = place > 0 && text.get(place - 1).is_some_and(u8::is_ascii_alphabetic);
+        !within || word.len() >= LONG
+    })
 }
 
 /// Whether six digits are a day of a month of a year, in one of the usual orders.
@@ -310,6 +319,10 @@ mod tests {
             ("call +1 (212) 555-0123 or", "+1 (212) 555-0123"),
             ("(212) 555-0123", "(212) 555-0123"),
             ("tel 020 7946 0958", "020 7946 0958"),
+            ("Call support at 061 234 5678", "061 234 5678"),
+            ("News reporter, phone 0680 390 92 93", "0680 390 92 93"),
+            ("Phone of the airport: 7700123456", "7700123456"),
+            ("her smartphone 061 234 5678", "061 234 5678"),
             ("SSN 536-90-4399", "536-90-4399"),
             ("NINO AB123456C", "AB123456C"),
             ("DNI 12345678Z", "12345678Z"),
@@ -350,6 +363,9 @@ mod tests {
             "0.4111111111111111 and 1.378282246310005",
             "highlightElement and Highlightelement",
             "message 100644, registered 100755",
+            "Dr. Marcella Beneventi Suite 393 328 69 Almond Place",
+            "Excellent lot 393 328",
+            "at the hotel, room 393 328",
         ] {
             assert_eq!(kinds(text), Vec::<String>::new(), "{text}");
         }
