@@ -1,7 +1,7 @@
 //! Redaction of what is written: the tenant's policy, and the one place where every entry passes by it.
 //!
 //! A policy is an entry of the tenant's control journal, and so are the secrets that were registered. Each process holds
-//! both ready ([`crate::in_force`]).
+//! both ready (`in_force`).
 
 mod apply;
 mod files;
