@@ -129,8 +129,7 @@ impl Authority {
             controls,
             grants,
         };
-        let own = OfWhat { kind: ResourceKind::Session, id: Some(subject.0), owner: Some(&authority.own) };
-        let allowed = |right: &Right| authority.decide_under(Policy::Silent, *right, &own, &[]).is_allowed();
+        let allowed = |right: &Right| authority.own_right(*right).is_allowed();
         let own_rights = Rights::of(Right::ALL.into_iter().filter(allowed));
         authority.own_rights = own_rights;
         Ok(authority)

@@ -1,14 +1,15 @@
 //! Erasing somebody who comes back meanwhile, and what others took back, hold or go on with while somebody is erased.
 
+use crate::erasing_shared::{ALL, client, session, share, with};
 use crate::place::Place;
-use crate::support::{attached, event, noise, principal, run, take};
+use crate::support::{attached, event, noise, run, take};
 use samite::artifact::{ArtifactFilter, ArtifactSource, PutArtifact};
 use samite::embedded::Embedded;
 use samite::erasure::{Because, EraseOptions, EraseWhat, HoldOn, SweepOptions};
 use samite::payload::Counted;
 use samite::policy::Retained;
 use samite::{Client, NewEvent, NewSession, Observer, ReadOptions, SubjectExportOptions, WriterOptions};
-use samite_model::access::{Grantee, Right, Rights};
+use samite_model::access::Right;
 use samite_model::{EntryKind, ErrorKind, SessionId};
 use serde_json::json;
 use std::fs;
@@ -16,24 +17,6 @@ use std::path::PathBuf;
 
 fn erasing(what: EraseWhat) -> EraseOptions {
     EraseOptions { what, reason: "asked for".to_owned(), also: Vec::new(), observer: Observer::default() }
-}
-
-async fn client(store: &Embedded, name: &str) -> Client {
-    store.store().client(principal(name)).await.unwrap()
-}
-
-fn with(user: &str) -> Grantee {
-    Grantee::parse(&[format!("user:{user}")]).unwrap()
-}
-
-const ALL: [Right; 5] = [Right::Read, Right::Append, Right::Fork, Right::Publish, Right::Manage];
-
-async fn share(client: &Client, session: SessionId, user: &str, rights: &[Right]) {
-    client.share(session, with(user), Rights::of(rights.iter().copied()), None).await.unwrap();
-}
-
-async fn session(client: &Client) -> SessionId {
-    client.create_session(NewSession::default()).await.unwrap().id
 }
 
 async fn tell(client: &Client, session: SessionId, text: &str) {

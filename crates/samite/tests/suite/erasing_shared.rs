@@ -23,21 +23,21 @@ fn ada_goes() -> EraseOptions {
     erasing(EraseWhat::User(ADA.to_owned()), Vec::new())
 }
 
-async fn client(store: &Embedded, name: &str) -> Client {
+pub(crate) async fn client(store: &Embedded, name: &str) -> Client {
     store.store().client(principal(name)).await.unwrap()
 }
 
-fn with(user: &str) -> Grantee {
+pub(crate) fn with(user: &str) -> Grantee {
     Grantee::parse(&[format!("user:{user}")]).unwrap()
 }
 
-const ALL: [Right; 5] = [Right::Read, Right::Append, Right::Fork, Right::Publish, Right::Manage];
+pub(crate) const ALL: [Right; 5] = [Right::Read, Right::Append, Right::Fork, Right::Publish, Right::Manage];
 
-async fn share(client: &Client, session: SessionId, user: &str, rights: &[Right]) {
+pub(crate) async fn share(client: &Client, session: SessionId, user: &str, rights: &[Right]) {
     client.share(session, with(user), Rights::of(rights.iter().copied()), None).await.unwrap();
 }
 
-async fn session(client: &Client) -> SessionId {
+pub(crate) async fn session(client: &Client) -> SessionId {
     client.create_session(NewSession::default()).await.unwrap().id
 }
 
