@@ -101,8 +101,8 @@ impl Embedded {
         }
         outside(self.directory(), &options.to)?;
         let directory = WholeDirectory::begin(&options.to, "subject.json", &OURS)?;
-        // By the node itself: receipts say nothing of anybody, and a person gets them whose own principal may not see the log.
-        let audit = self.client().await?.audit();
+        // Receipts say nothing of anybody, and a person gets them whose own principal may not see the log.
+        let audit = client.audit_as_tenant();
         audit.anchor(&options.observer).await?;
         let elsewhere = core.words_elsewhere(subject).await?;
         let owned = core.0.ledger.owned(subject).await?;
@@ -122,7 +122,8 @@ impl Embedded {
             scopes: Vec::new(),
             parents: Vec::new(),
         };
-        export.artifacts(&self.store().reader(principal)?).await?;
+        // Whether all of it may be handed out was asked above.
+        export.artifacts(&self.store().reader(principal)?.tenant_wide()).await?;
         kill_point("subject.written");
         export.done.receipts = audit.receipts(&export.done.heads, &options.to.join("proofs")).await?;
         let key = audit.logs().await?.pop().map(|log| format!("{}\n", log.key)).unwrap_or_default();

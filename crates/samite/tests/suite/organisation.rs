@@ -140,6 +140,30 @@ fn what_is_erased_exported_and_let_go_of_is_asked_about_thing_by_thing() {
 }
 
 #[test]
+fn what_a_person_has_is_exported_whole_whatever_is_forbidden_to_the_node() {
+    let place = Place::new();
+    let store = place.open();
+    run(async {
+        let ada = &client(&store, "ada").await;
+        let session = told(ada, "hers").await;
+        put(ada, session, "report").await;
+        // Neither the user that a node works as without a token, nor the agent that exports.
+        let policies = "permit(principal, action, resource);
+            forbid(principal, action == Samite::Action::\"operate\", resource) when { principal.user == Samite::User::\"local\" };
+            forbid(principal, action == Samite::Action::\"read\", resource) unless { principal.agent == Samite::Agent::\"test\" };";
+        assert!(ada.set_organisation_policies(Some(policies)).await.unwrap());
+        let boss = &client(&store, "boss").await;
+        for (who, to) in [(ada, "one"), (boss, "two")] {
+            let options =
+                SubjectExportOptions { user: "ada".to_owned(), to: place.path(to), ..SubjectExportOptions::default() };
+            let done = store.export_subject(who, &options).await.unwrap();
+            assert_eq!((done.artifacts, done.heads.len() as u64 >= 2), (1, true));
+            assert_eq!(done.receipts, done.heads.len() as u64);
+        }
+    });
+}
+
+#[test]
 fn what_another_process_decides_holds_within_a_second_for_handles_that_are_held() {
     let place = tempfile::tempdir().unwrap();
     let Opened { store: here, .. } = open(place.path(), 0);

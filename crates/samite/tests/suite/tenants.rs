@@ -465,6 +465,7 @@ fn who_sees_the_whole_tenant_is_written_down() {
         ("policy/region.rs", 4, "for who may operate the tenant"),
         ("policy/retention.rs", 5, "for who may operate the tenant"),
         ("redaction/mod.rs", 2, "the tenant's policy and secrets, for who may operate the tenant"),
+        ("subject_export.rs", 1, "all artifacts of a person, for who may have them"),
         ("workspace/attach.rs", 1, "whether a directory is somebody else's"),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
