@@ -4,6 +4,7 @@ use crate::audit_archive::{Opened, open};
 use crate::place::Place;
 use crate::support::{event, principal, run};
 use rusqlite::Connection;
+use samite::artifact::{ArtifactSource, PutArtifact};
 use samite::audit::AuditQuery;
 use samite::embedded::Embedded;
 use samite::payload::ForkReason;
@@ -453,6 +454,18 @@ fn leaves_say_what_is_in_force_at_their_act() {
         let found = client.audit().read(&AuditQuery { session: Some(session), ..AuditQuery::default() }).await.unwrap();
         let words = |at: usize| -> Vec<String> { found[at].leaf.policy.iter().map(ToString::to_string).collect() };
         assert!(!words(0).contains(&"held".to_owned()) && words(found.len() - 1).contains(&"held".to_owned()));
+        // An artifact's act is its session's, though its journal is not.
+        let other = client.create_session(NewSession::default()).await.unwrap().id;
+        for (session, expected) in [(session, true), (other, false)] {
+            let writer = client.writer(session, None, WriterOptions::default()).await.unwrap();
+            let source = ArtifactSource::Bytes(b"all".to_vec());
+            let name = Some("report".to_owned());
+            writer.put_artifact(&PutArtifact { source, name, ..PutArtifact::file("report") }).await.unwrap();
+            writer.release().await.unwrap();
+            let found = client.audit().read(&AuditQuery::default()).await.unwrap();
+            let published = found.iter().rfind(|act| act.leaf.act.to_string() == "artifact_published").unwrap();
+            assert_eq!(published.leaf.policy.iter().any(|word| word.to_string() == "held"), expected);
+        }
         // What another process decides is in force here within a second.
         let other = place.open();
         other.client().await.unwrap().set_capture(None, None).await.unwrap();

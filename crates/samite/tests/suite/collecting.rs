@@ -11,7 +11,7 @@ use samite::{
 };
 use samite_host::{Clock, SystemClock, SystemSleep};
 use samite_ledger::{BlockIndex, BlockPlace, BlockRow, Collection, MemoryLedger, PackRow, Pin};
-use samite_model::{BlockId, EntryKind, ErrorKind, PinId, Position, Pseudonym, Result, SessionId};
+use samite_model::{BlockId, EntryKind, ErrorKind, JournalId, PinId, Position, Pseudonym, Result, SessionId};
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -226,6 +226,21 @@ struct Losing {
     collector: Mutex<Option<Client>>,
     tenant: Pseudonym,
     litter: AtomicUsize,
+    /// Once a collection has seen what is retained, somebody lets go of this branch's trees, and collects.
+    beside: Mutex<Option<(Client, SessionId, JournalId)>>,
+}
+
+impl Losing {
+    fn over(index: Arc<MemoryLedger>, tenant: Pseudonym) -> Arc<Self> {
+        Arc::new(Self {
+            index,
+            pins: AtomicUsize::new(0),
+            collector: Mutex::new(None),
+            tenant,
+            litter: AtomicUsize::new(0),
+            beside: Mutex::new(None),
+        })
+    }
 }
 
 #[async_trait::async_trait]
@@ -262,6 +277,11 @@ impl BlockIndex for Losing {
     }
 
     async fn packs(&self) -> Result<Vec<PackRow>> {
+        let beside = self.beside.lock().unwrap().take();
+        if let Some((client, session, branch)) = beside {
+            client.set_lifetime(session, branch, Some(1)).await?;
+            assert!(client.collect().await?.blocks > 0);
+        }
         self.index.packs().await
     }
 
@@ -280,13 +300,7 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
     let work = place.directory("work");
     let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
     let backends = place.backends(ledger.clone(), ledger.clone());
-    let losing = Arc::new(Losing {
-        index: ledger,
-        pins: AtomicUsize::new(0),
-        collector: Mutex::new(None),
-        tenant: backends.keys.tenant_pseudonym(),
-        litter: AtomicUsize::new(0),
-    });
+    let losing = Losing::over(ledger, backends.keys.tenant_pseudonym());
     let backends = Backends { blocks: losing.clone(), ..backends };
     let store = Store::new(backends.clone());
     run(async {
@@ -366,6 +380,38 @@ fn what_is_refused_because_its_pin_lapsed_is_stored_anew() {
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "pin_lapsed"));
         losing.pins.store(0, Ordering::SeqCst);
         assert_eq!(client.branches(session).await.unwrap().len(), 2);
+        assert_verifies(&store);
+    });
+}
+
+#[test]
+fn a_collection_begins_again_when_another_took_what_it_was_to_keep() {
+    let place = Place::new();
+    let work = place.directory("work");
+    let ledger = Arc::new(MemoryLedger::new(Arc::new(SystemSleep)));
+    let backends = place.backends(ledger.clone(), ledger.clone());
+    let index = Losing::over(ledger, backends.keys.tenant_pseudonym());
+    let store = Store::new(Backends { blocks: index.clone(), ..backends });
+    run(async {
+        let client = store.client(principal("ada")).await.unwrap();
+        let session = attached(&client, &work).await;
+        write(&work, 0);
+        let base = take(&client, session).await.unwrap().position;
+        write(&work, 1);
+        let gone = take(&client, session).await.unwrap().position;
+        // What is in the directory when it is put back is kept with the new branch.
+        write(&work, 2);
+        take(&client, session).await.unwrap();
+        let options = ForkOptions { seq: Some(base.seq), ..ForkOptions::default() };
+        let request = RestoreRequest::default();
+        let (left, _) = client.rewind(session, options, WriterOptions::default(), &request).await.unwrap();
+        *index.beside.lock().unwrap() = Some((client.clone(), session, left.previous));
+        // What it was to keep when it looked has gone since, and it is not damage.
+        assert_eq!(client.collect().await.unwrap().blocks, 0);
+        assert!(index.beside.lock().unwrap().is_none());
+        holds(&client, base, 0).await;
+        let error = client.cat(gone, "big", &mut Vec::new()).await.unwrap_err();
+        assert_eq!(error.code(), "tree_collected");
         assert_verifies(&store);
     });
 }

@@ -1,9 +1,12 @@
 //! Reads by others are in the log within 100 ms, by a clock of the tests' own, and what a kill inside of that leaves out.
 
 use crate::audit_archive::{Opened, open};
+use crate::place::Place;
 use crate::support::{event, principal, run};
+use futures_lite::future::poll_once;
 use samite::{Client, NewSession, ReadOptions, Store, WriterOptions};
-use samite_host::Clock as _;
+use samite_host::{Clock as _, Sleep, Sleeping};
+use samite_ledger::testing::{Faults, FaultyStore, Seeded};
 use samite_model::access::{Grantee, Right, Rights};
 use samite_model::{Observer, SessionId};
 use std::path::{Path, PathBuf};
@@ -109,6 +112,39 @@ fn nothing_more_is_answered_once_what_was_is_a_hundred_milliseconds_old() {
         look(&there, session).await;
         let at = |milliseconds: i64| began + milliseconds * MILLISECOND;
         assert_eq!(recorded(&ada, session).await, [(at(0), at(99), at(100), 2)], "before the third was answered");
+        std::mem::forget(there);
+    });
+    std::mem::forget(store);
+}
+
+/// Time that does not pass.
+struct Stopped;
+
+impl Sleep for Stopped {
+    fn sleep(&self, _nanoseconds: u64) -> Sleeping {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn reads_whose_recording_is_given_up_are_recorded_all_the_same() {
+    let place = Place::new();
+    let faulty = FaultyStore::new(Seeded::new(7), Arc::new(Stopped), Faults::NONE);
+    let ledger = Arc::new(faulty.open());
+    let (store, _gate) = gated(Store::new(place.backends(ledger.clone(), ledger)));
+    run(async {
+        let (ada, there, session) = shared(&store).await;
+        there.record_reads().await.unwrap();
+        for _ in 0..2 {
+            look(&there, session).await;
+            // A commit that takes longer than whoever waits for it wants to wait.
+            faulty.set_faults(Faults { delay: 1_000_000, ..Faults::NONE });
+            assert!(poll_once(there.record_reads()).await.is_none());
+            faulty.set_faults(Faults::NONE);
+        }
+        there.record_reads().await.unwrap();
+        let entries: u64 = recorded(&ada, session).await.iter().map(|one| one.3).sum();
+        assert_eq!(entries, 2, "each read once, and none twice");
         std::mem::forget(there);
     });
     std::mem::forget(store);
