@@ -2,6 +2,9 @@
 
 use crate::command::Command;
 use clap::{Args, Parser, Subcommand};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use std::path::PathBuf;
 
 /// The durable state of AI agents: record, recover, fork and rewind their sessions and workspaces.
@@ -68,4 +71,15 @@ pub(crate) struct Global {
     /// Become the branch's writer although another one holds it and may live; that one can write no more
     #[arg(long, global = true)]
     pub(crate) take_over: bool,
+}
+
+/// A day or a time, in nanoseconds since 1970.
+pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
+    let time = text.parse::<Timestamp>().or_else(|_| {
+        let day: Date = text.parse()?;
+        day.to_zoned_datetime(TimeZone::UTC).map(|midnight| midnight.timestamp())
+    });
+    time.ok()
+        .and_then(|time| i64::try_from(time.as_nanosecond()).ok())
+        .ok_or_else(|| "write a day, such as 2027-01-31, or a time, such as 2027-01-31T12:00:00Z".to_owned())
 }

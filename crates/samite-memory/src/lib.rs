@@ -1,5 +1,7 @@
 //! Long-term memory: what is in a namespace, and the index that finds it by words and by vectors.
 
 mod bits;
+mod standing;
 
 pub use bits::Bits;
+pub use standing::{Ended, Standing, Standings};

@@ -22,7 +22,7 @@ pub enum WrittenBy {
 
 /// What callers append, what steps write, and what stands beside an entry of the same act that has a leaf: as long as the owner does
 /// it.
-const COVERED_BY_ANCHORS: [EntryKind; 14] = [
+const COVERED_BY_ANCHORS: [EntryKind; 15] = [
     EntryKind::MESSAGE,
     EntryKind::MODEL_RESPONSE,
     EntryKind::EVENT,
@@ -37,6 +37,7 @@ const COVERED_BY_ANCHORS: [EntryKind; 14] = [
     EntryKind::MERGE_STARTED,
     EntryKind::MERGE_ABORTED,
     EntryKind::SESSION_KEYED,
+    EntryKind::MEMORY_ASSERTED,
 ];
 
 /// How the audit log covers entries of a kind. A kind that is not listed is an act, so that a new one is never forgotten; and

@@ -90,6 +90,10 @@ ids! {
     Pseudonym, 16;
     /// An artifact: one version of something that was published for the user.
     ArtifactId, 16;
+    /// A record of long-term memory.
+    RecordId, 16;
+    /// A keyed hash of what somebody submitted.
+    Fingerprint, 16;
     /// A data key in the keystore.
     KeyId, 8;
     /// A block: a keyed BLAKE3 hash over its type and plaintext (docs/formats.md).

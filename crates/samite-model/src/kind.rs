@@ -150,6 +150,24 @@ kinds! {
     AUDIT_ARCHIVED = 94, "audit_archived";
     /// Data of a person, or the master key, was handed out (tenant's control journal).
     HANDED_OUT = 95, "handed_out";
+    /// A namespace of long-term memory was made (its journal's first entry).
+    MEMORY_OPENED = 96, "memory_opened";
+    /// A record came, in the place of another or by itself (namespace's journal; branch).
+    MEMORY_ASSERTED = 97, "memory_asserted";
+    /// A record does not hold any more (namespace's journal; branch).
+    MEMORY_RETRACTED = 98, "memory_retracted";
+    /// A record is in every prompt, or not any more (namespace's journal; branch).
+    MEMORY_PINNED = 99, "memory_pinned";
+    /// Records in quarantine were approved or rejected (namespace's journal).
+    MEMORY_DECIDED = 100, "memory_decided";
+    /// All that came from a source was retired (namespace's journal).
+    MEMORY_REVOKED = 101, "memory_revoked";
+    /// What a branch wrote to a namespace was taken over into it (branch).
+    MEMORY_PROMOTED = 102, "memory_promoted";
+    /// How records of each class of trust are treated was decided (namespace's journal).
+    MEMORY_SETTINGS = 103, "memory_settings";
+    /// Somebody searched, and this is what was found (the namespace's journal of searches).
+    MEMORY_SEARCHED = 104, "memory_searched";
 }
 
 impl EntryKind {

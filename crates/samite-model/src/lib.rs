@@ -18,6 +18,7 @@ mod id;
 pub mod json;
 mod kind;
 pub mod limits;
+pub mod memory;
 pub mod policy;
 mod principal;
 mod progress;
@@ -31,8 +32,8 @@ pub mod tree;
 pub use error::{Error, ErrorKind, Result};
 pub use header::{HEADER_SIZE, Header};
 pub use id::{
-    ArtifactId, BlockId, BranchId, Commitment, EntryId, FamilyId, JournalId, KeyId, Link, PackId, PinId, Position,
-    Pseudonym, SessionId,
+    ArtifactId, BlockId, BranchId, Commitment, EntryId, FamilyId, Fingerprint, JournalId, KeyId, Link, PackId, PinId,
+    Position, Pseudonym, RecordId, SessionId,
 };
 pub use kind::EntryKind;
 pub use principal::{Owner, Principal, Tenant, user_name};

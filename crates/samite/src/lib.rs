@@ -20,6 +20,7 @@ pub mod hook;
 pub mod import;
 mod in_force;
 mod log;
+pub mod memory;
 pub mod merge;
 mod named;
 pub mod organisation;

@@ -3,6 +3,7 @@
 use crate::artifact::views as artifact;
 use crate::core::Core;
 use crate::log::Entry;
+use crate::memory::views as memory;
 use crate::payload::{SecretRegistered, StepEnded, StepSeen, StepSettled, StepStarted, StepsInherited};
 use crate::policy::Dropped;
 use crate::views::{self, IndexHash, OpenStep, Projection, StepRow, register};
@@ -253,6 +254,7 @@ impl Core {
             | K::CAPTURE_SET
             | K::RETENTION_SET => crate::policy::views::of(&family, entry)?,
             K::HOLD_LIFTED => views::hold_lifted(&entry.json()?),
+            K::MEMORY_ASSERTED | K::MEMORY_RETRACTED | K::MEMORY_PINNED => memory::of(&family, entry)?,
             _ => Projection::default(),
         })
     }

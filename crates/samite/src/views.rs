@@ -40,8 +40,16 @@ pub(crate) mod row {
     pub(crate) const CLOSED: u16 = 12;
     /// A merge: this position has a second parent; hash = its journal, value = journal, seq and root.
     pub(crate) const MERGED: u16 = 9;
+    /// A record of long-term memory; hash = its id (a namespace's journal).
+    pub(crate) const MEMORY_RECORD: u16 = 60;
+    /// One of a record's lives has ended; hash of its id and of how many it had before.
+    pub(crate) const MEMORY_ENDED: u16 = 61;
+    /// What a record says; keyed hash of it, value = the record's id.
+    pub(crate) const MEMORY_CONTENT: u16 = 62;
+    /// Something was done to a namespace on a branch; hash of the namespace.
+    pub(crate) const MEMORY_ON_BRANCH: u16 = 63;
     /// Every kind.
-    pub(crate) const ALL: [u16; 20] = [
+    pub(crate) const ALL: [u16; 24] = [
         DEDUPE,
         STEP,
         TREE,
@@ -62,6 +70,10 @@ pub(crate) mod row {
         CAPTURED,
         FOUND,
         TRANSCRIPT,
+        MEMORY_RECORD,
+        MEMORY_ENDED,
+        MEMORY_CONTENT,
+        MEMORY_ON_BRANCH,
     ];
     /// A part of a harness's transcript; hash of its path, value = from where to where, and a check of what is before that.
     pub(crate) const TRANSCRIPT: u16 = 51;

@@ -46,7 +46,6 @@ struct Holds {
     last: Option<TreeShape>,
     claims: Vec<ClaimShape>,
     substrates: Vec<&'static str>,
-    missing: Vec<&'static str>,
     #[serde(skip)]
     of: Vec<(Store, Vec<Claim>)>,
     #[serde(skip)]
@@ -102,21 +101,28 @@ fn wrapped(page: &mut Page, style: Style, indent: &str, text: &str) {
 fn word(coverage: Coverage) -> &'static str {
     match coverage {
         Coverage::NotCovered => "not covered",
-        Coverage::NotThere => "-",
         other => other.name(),
+    }
+}
+
+/// So that a column for each shape fits.
+fn short(coverage: Coverage) -> &'static str {
+    match coverage {
+        Coverage::NotCovered => "no",
+        other => word(other),
     }
 }
 
 impl Answer for Holds {
     fn show(&self, page: &mut Page) {
-        let shown: Vec<&(Store, Vec<Claim>)> = self.of.iter().filter(|(store, _)| store.is_there()).collect();
+        let shown = &self.of;
         let mut columns = vec![("FAILURE", Column::Left)];
         let names: Vec<String> = shown.iter().map(|(store, _)| store.name().to_uppercase()).collect();
         columns.extend(names.iter().map(|name| (name.as_str(), Column::Left)));
         let mut table = Table::new(&columns);
         for failure in Failure::ALL {
             let of = |claims: &Vec<Claim>| {
-                claims.iter().find(|claim| claim.failure == failure).map(|claim| word(claim.coverage))
+                claims.iter().find(|claim| claim.failure == failure).map(|claim| short(claim.coverage))
             };
             let cells = shown.iter().map(|(_, claims)| of(claims).unwrap_or("-").to_owned());
             table.row([failure.words()].into_iter().chain(cells));
@@ -136,7 +142,7 @@ impl Answer for Holds {
                 let style = match claim.coverage {
                     Coverage::Covered => Style::Good,
                     Coverage::Bounded(_) => Style::Care,
-                    Coverage::NotCovered | Coverage::NotThere => Style::Bad,
+                    Coverage::NotCovered => Style::Bad,
                 };
                 let failure = claim.failure.words();
                 page.spans(&[
@@ -153,9 +159,6 @@ impl Answer for Holds {
             }
         }
         page.gap();
-        if !self.missing.is_empty() {
-            page.line(format!("not there yet: {}", self.missing.join(", ")));
-        }
         page.line(format!("workspaces are plain directories: no {} yet", list(&self.substrates_missing())));
     }
 }
@@ -189,7 +192,6 @@ impl Guarantees {
             last,
             claims: all.iter().map(|claim| ClaimShape::new(claim, settings.as_ref())).collect(),
             substrates: Substrate::ALL.into_iter().filter(|one| one.is_there()).map(Substrate::name).collect(),
-            missing: stores.iter().filter(|store| !store.is_there()).map(|store| store.name()).collect(),
             of: stores.into_iter().map(|store| (store, claims_of(store))).collect(),
             settings,
         })?;

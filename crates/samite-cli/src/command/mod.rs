@@ -23,6 +23,7 @@ mod import;
 mod init;
 mod key;
 mod log;
+mod memory;
 mod merge;
 mod policy;
 mod processor;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Branch(branch::Branch),
     #[command(subcommand)]
     Artifact(artifact::Artifact),
+    #[command(subcommand)]
+    Memory(memory::Memory),
     #[command(subcommand)]
     Audit(audit::Audit),
     Share(share::Share),
@@ -147,6 +150,7 @@ impl Command {
             Self::Workspace(command) => command.run(surface).await,
             Self::Branch(command) => command.run(surface).await,
             Self::Artifact(command) => command.run(surface).await,
+            Self::Memory(command) => command.run(surface).await,
             Self::Audit(command) => command.run(surface).await,
             Self::Share(command) => command.run(surface).await,
             Self::Unshare(command) => command.run(surface).await,

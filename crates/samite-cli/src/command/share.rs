@@ -1,13 +1,11 @@
 //! `samite share`, `samite unshare` and `samite grants`.
 
+use crate::arguments::parse_time;
 use crate::printer::{Answer, Page};
 use crate::reference::Reference;
 use crate::shape::{GrantShape, ReadShape, grant_table, read_table};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use samite::Client;
 use samite_host::{Clock, SystemClock};
 use samite_model::access::{Grantee, Right, Rights};
@@ -122,16 +120,6 @@ impl Chosen {
 }
 
 const DAY: i64 = 24 * 3600 * 1_000_000_000;
-
-fn parse_time(text: &str) -> Result<i64, String> {
-    let time = text.parse::<Timestamp>().or_else(|_| {
-        let day: Date = text.parse()?;
-        day.to_zoned_datetime(TimeZone::UTC).map(|midnight| midnight.timestamp())
-    });
-    time.ok()
-        .and_then(|time| i64::try_from(time.as_nanosecond()).ok())
-        .ok_or_else(|| "write a day, such as 2027-01-31, or a time, such as 2027-01-31T12:00:00Z".to_owned())
-}
 
 /// A grant that was given, or grants that ended.
 #[derive(Serialize)]

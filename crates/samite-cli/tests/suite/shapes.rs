@@ -260,6 +260,7 @@ fn run_all(page: &Page, place: &Place) {
     run(&["checkpoint", &third, "--no-environment"]);
     run(&["branch", "keep", &third, "--days", "0"]);
     artifacts(page, place, &id, &fork);
+    memories(page, place);
     left(page, place);
     run(&["log", &fork]);
     run(&["append", &fork, "--text", "go on", "--attributes", r#"{"role": "user"}"#]);
@@ -344,6 +345,28 @@ fn erasures(page: &Page, place: &Place) {
 }
 
 /// Something published, looked at, made again, and about to go. The branch works in `second`.
+fn memories(page: &Page, place: &Place) {
+    let run = |arguments: &[&str]| page.run(place, &[&["memory"], arguments, &["--namespace", "notes"]].concat());
+    let journal = "7".repeat(32);
+    let tea = ["add", "tea", "--metadata", "place=home", "--valid-from", "2024-01-01", "--valid-to", "2124-01-01"];
+    let tea = text(&run(&tea), "/id");
+    run(&["add", "tea"]);
+    let from = format!("{journal}@4");
+    let coffee = ["supersede", &tea, "coffee", "--made-of", &tea, "--source", "a talk", "--extractor", "by hand@1"];
+    let coffee = text(&run(&[&coffee[..], &["--entry", &from, "--previous", &tea]].concat()), "/id");
+    run(&["supersede", &coffee, "water", "--correct"]);
+    let edge = ["add", "Ada knows Grace", "--kind", "edge", "--from", "Ada", "--relation", "knows", "--to", "Grace"];
+    let edge = text(&run(&edge), "/id");
+    run(&["add", "never mind", "--trust", "web"]);
+    run(&["pin", &edge]);
+    run(&["get", &coffee]);
+    run(&["list", "--all"]);
+    run(&["history", &coffee]);
+    run(&["retract", &edge, "--reason", "they fell out"]);
+    run(&["get", &edge]);
+    page.run(place, &["memory", "stats"]);
+}
+
 fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {
     let run = |arguments: &[&str]| page.run(place, arguments);
     let write = |name: &str, content: &[u8]| fs::write(place.path().join(name), content).unwrap();
@@ -541,6 +564,7 @@ fn every_command_answers_as_the_page_says() {
         "workspace",
         "branch",
         "artifact",
+        "memory",
         "audit",
         "key",
         "import",

@@ -4,6 +4,7 @@
 
 mod artifacts;
 mod audit;
+mod memory;
 mod session;
 mod text;
 mod workspace;
@@ -42,11 +43,6 @@ impl Store {
             Self::Artifacts => "artifacts",
             Self::Audit => "audit",
         }
-    }
-
-    /// Whether this version has it.
-    pub const fn is_there(self) -> bool {
-        matches!(self, Self::Session | Self::Workspace | Self::Artifacts | Self::Audit)
     }
 
     /// The store of a name.
@@ -180,8 +176,6 @@ pub enum Coverage {
     Bounded(Bound),
     /// It is not.
     NotCovered,
-    /// The store is not there yet.
-    NotThere,
 }
 
 impl Coverage {
@@ -191,7 +185,6 @@ impl Coverage {
             Self::Covered => "covered",
             Self::Bounded(_) => "bounded",
             Self::NotCovered => "not_covered",
-            Self::NotThere => "not_there",
         }
     }
 
@@ -199,7 +192,7 @@ impl Coverage {
     pub fn bound(self, settings: Option<&Settings>) -> Option<String> {
         match self {
             Self::Bounded(bound) => Some(bound.words(settings)),
-            Self::Covered | Self::NotCovered | Self::NotThere => None,
+            Self::Covered | Self::NotCovered => None,
         }
     }
 
@@ -309,13 +302,7 @@ pub fn claims_of(store: Store) -> Vec<Claim> {
         Store::Workspace => workspace::CLAIMS.to_vec(),
         Store::Artifacts => artifacts::CLAIMS.to_vec(),
         Store::Audit => audit::CLAIMS.to_vec(),
-        Store::Memory => Failure::ALL
-            .into_iter()
-            .map(|failure| {
-                let (why, next) = ("This version has no such store.", "Keep such state elsewhere.");
-                Of { store, substrate: None }.claim(failure, Coverage::NotThere, why, next, &[])
-            })
-            .collect(),
+        Store::Memory => memory::CLAIMS.to_vec(),
     }
 }
 
@@ -338,7 +325,6 @@ mod tests {
         for claim in claims() {
             let name = format!("{} {}", claim.store.name(), claim.failure.name());
             assert_eq!(claim.coverage.is_claim(), !claim.tests.is_empty(), "{name}");
-            assert_eq!(claim.coverage == Coverage::NotThere, !claim.store.is_there(), "{name}");
             assert!(claim.why.ends_with('.') && claim.next.ends_with('.'), "{name}");
             assert_eq!(claim.substrate.is_some(), claim.store == Store::Workspace, "{name}");
         }

@@ -38,12 +38,23 @@ pub(crate) fn act(kind: EntryKind) -> Act {
         | K::WORKSPACE_INTERVAL
         | K::MERGE_STARTED
         | K::MERGED
-        | K::MERGE_ABORTED => Act::Of(Right::Append),
+        | K::MERGE_ABORTED
+        | K::MEMORY_OPENED
+        | K::MEMORY_ASSERTED
+        | K::MEMORY_RETRACTED
+        | K::MEMORY_PINNED
+        | K::MEMORY_PROMOTED => Act::Of(Right::Append),
+        K::MEMORY_SEARCHED => Act::Of(Right::Read),
         K::BRANCH_FORKED | K::BRANCH_CURRENT => Act::Of(Right::Fork),
         K::ARTIFACT_PUBLISHED => Act::Of(Right::Publish),
-        K::SESSION_SETTINGS | K::BRANCH_LIFETIME | K::CHECKPOINTS_THINNED | K::GRANTED | K::GRANT_REVOKED => {
-            Act::Of(Right::Manage)
-        }
+        K::SESSION_SETTINGS
+        | K::BRANCH_LIFETIME
+        | K::CHECKPOINTS_THINNED
+        | K::GRANTED
+        | K::GRANT_REVOKED
+        | K::MEMORY_DECIDED
+        | K::MEMORY_REVOKED
+        | K::MEMORY_SETTINGS => Act::Of(Right::Manage),
         K::BRANCH_DELETED => Act::Of(Right::Erase),
         // What is safe to delete depends on all of the owner's sessions that work in the directory.
         K::WORKSPACE_CLOSED | K::SESSION_CREATED | K::SESSION_KEYED => Act::Owners(Right::Append),

@@ -21,6 +21,8 @@ fn fields(kind: EntryKind) -> &'static [&'static str] {
         EntryKind::SESSION_CREATED => &["name", "source"],
         EntryKind::TREE => &["label", "environment"],
         EntryKind::ARTIFACT_PUBLISHED => &["description", "command"],
+        EntryKind::MEMORY_ASSERTED => &["text", "metadata", "edge", "source"],
+        EntryKind::MEMORY_RETRACTED | EntryKind::MEMORY_DECIDED | EntryKind::MEMORY_REVOKED => &["reason"],
         _ => &[],
     }
 }

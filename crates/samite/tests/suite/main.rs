@@ -33,6 +33,7 @@ mod imports_grown;
 mod imports_rows;
 mod limits;
 mod long;
+mod memories;
 mod merges;
 mod mount;
 #[cfg(feature = "cedar")]

@@ -5,6 +5,7 @@ use crate::place::Place;
 use crate::support::{attached, event, options, principal, run, take};
 use samite::artifact::{ArtifactFilter, PutArtifact, UsageBy};
 use samite::embedded::{Embedded, EmbeddedOptions};
+use samite::memory::{MemoryFilter, Namespace, NewRecord, RecordKind, Trust};
 use samite::merge::MergeRequest;
 use samite::recover::{RecoverOptions, Site};
 use samite::run::RunStep;
@@ -13,7 +14,7 @@ use samite::{Client, ForkOptions, NewEvent, NewSession, NewStep, ReadOptions, Wr
 use samite_ledger::BlockIndex;
 use samite_model::access::{Grantee, Right, Rights};
 use samite_model::thinning::Rule;
-use samite_model::{ArtifactId, BranchId, JournalId, Observer, Position, Result, SessionId, Tenant};
+use samite_model::{ArtifactId, BranchId, JournalId, Observer, Position, RecordId, Result, SessionId, Tenant};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -27,6 +28,7 @@ struct Ids {
     branch: BranchId,
     seq: u64,
     artifact: ArtifactId,
+    record: RecordId,
 }
 
 const NAME: &str = "plans for the move";
@@ -35,7 +37,8 @@ const WORDS: &str = "the words that nobody else may read";
 
 impl Ids {
     fn missing() -> Self {
-        Self { session: id(0xd1), branch: JournalId([0xd2; 16]), seq: 3, artifact: ArtifactId([0xd3; 16]) }
+        let (branch, artifact, record) = (JournalId([0xd2; 16]), ArtifactId([0xd3; 16]), RecordId([0xd4; 16]));
+        Self { session: id(0xd1), branch, seq: 3, artifact, record }
     }
 
     fn at(&self) -> Position {
@@ -49,6 +52,7 @@ impl Ids {
             (self.session.to_string(), "SESSION"),
             (self.branch.to_string(), "BRANCH"),
             (self.artifact.to_string(), "ARTIFACT"),
+            (self.record.to_string(), "RECORD"),
         ] {
             for digits in [32, 12, 8] {
                 answer = answer.replace(&whole[..digits], name);
@@ -77,7 +81,8 @@ macro_rules! asked {
 /// What a client answers about ids, method by method.
 #[expect(clippy::too_many_lines, reason = "it is a table")]
 async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static str, String)> {
-    let Ids { session, branch, artifact, seq } = ids.clone();
+    let Ids { session, branch, artifact, seq, record } = ids.clone();
+    let memory = || client.memory(namespace());
     let (on, at) = (Some(branch), ids.at());
     let site = || Site { base: scratch.to_owned(), lives: scratch.to_owned() };
     let writer = WriterOptions::default;
@@ -117,6 +122,18 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
         "has_artifact_policy" => client.has_artifact_policy("file").await;
         "artifact_usage" => client.artifact_usage(UsageBy::Session).await.map(|all| all.len());
         "artifacts_status" => client.artifacts_status().await.map(|_| ());
+        "memory_namespaces" => client.memory_namespaces().await.map(|all| all.len());
+        "memory" => memory().records(&MemoryFilter { all: true, ..MemoryFilter::default() }).await.map(|all| all.len());
+        "memory" => memory().position().await.map(|_| ());
+        "memory" => memory().find_record(&record.to_string()).await;
+        "memory" => memory().find_record(&record.to_string()[..8]).await;
+        "memory" => memory().record_of(record, None).await;
+        "memory" => memory().history(record).await;
+        "memory" => memory().retract(record, None).await;
+        "memory" => memory().pin(record, true).await;
+        "memory" => memory().supersede(record, &fact("x")).await;
+        "memory" => memory().correct(record, &fact("x")).await;
+        "memory" => memory().assert(&NewRecord { inputs: vec![record], ..fact("x") }).await;
         "fork" => client.fork(session, ForkOptions::default()).await.map(|_| ());
         "fork" => client.fork(session, ForkOptions { branch: on, seq: Some(1), ..ForkOptions::default() }).await.map(|_| ());
         "edited" => client.edited(at, b"x".to_vec()).await.map(|_| ());
@@ -262,6 +279,14 @@ fn step(directory: &Path) -> RunStep {
     }
 }
 
+fn namespace() -> Namespace {
+    Namespace::new(["notes"]).unwrap()
+}
+
+fn fact(text: &str) -> NewRecord {
+    NewRecord::new(RecordKind::Semantic, text, Trust::User)
+}
+
 /// A session with everything: the same in each tenant.
 async fn fill(client: &Client, work: &Path) -> Ids {
     let new = NewSession { name: Some(NAME.to_owned()), key: Some(KEY.to_owned()), ..NewSession::default() };
@@ -275,7 +300,9 @@ async fn fill(client: &Client, work: &Path) -> Ids {
     assert!(!made.duplicate, "another's is no duplicate");
     writer.release().await.unwrap();
     let at = take(client, session).await.position;
-    Ids { session, branch: at.journal, seq: at.seq, artifact: made.record.artifact }
+    let said = client.memory(namespace()).assert(&fact(WORDS)).await.unwrap();
+    assert!(!said.duplicate, "another's is no duplicate");
+    Ids { session, branch: at.journal, seq: at.seq, artifact: made.record.artifact, record: said.record }
 }
 
 /// Compares what is said of another's with what is said of nobody's.

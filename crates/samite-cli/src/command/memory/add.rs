@@ -1,0 +1,62 @@
+//! `samite memory add`.
+
+use super::new::New;
+use super::within::Within;
+use crate::printer::words::short_id;
+use crate::printer::{Answer, Page, Style};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite::memory::Written;
+use samite_model::Result;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Write a record
+///
+/// What says the same, of the same kind, trust and source, is no second record. What comes from the web waits until somebody
+/// approved it; what a tool said is found in a list of its own.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  samite memory add -n notes 'The user prefers tea'
+  samite memory add -n notes --trust web --source example.org 'Tea is a drink'
+  samite memory add -n people 'Ada knows Grace' --kind edge \\
+    --from Ada --relation knows --to Grace
+  echo 'a longer text' | samite memory add -n notes -")]
+pub(crate) struct Add {
+    #[command(flatten)]
+    within: Within,
+    #[command(flatten)]
+    new: New,
+}
+
+/// A record that was written.
+#[derive(Serialize)]
+pub(super) struct Done {
+    id: String,
+    seq: u64,
+    duplicate: bool,
+}
+
+impl Done {
+    pub(super) fn new(written: Written) -> Self {
+        Self { id: written.record.to_string(), seq: written.at.seq, duplicate: written.duplicate }
+    }
+}
+
+impl Answer for Done {
+    fn show(&self, page: &mut Page) {
+        let words = if self.duplicate { " was there already" } else { " is written" };
+        page.spans(&[(Style::Strong, &short_id(&self.id)), (Style::Plain, words)]);
+    }
+}
+
+impl Add {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Create)?.client().await?;
+        let memory = self.within.of(&client)?;
+        let written = memory.assert(&self.new.record(&memory).await?).await?;
+        surface.printer.answer(&Done::new(written))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,50 @@
+//! `samite memory retract`.
+
+use super::within::Within;
+use crate::printer::words::short_id;
+use crate::printer::{Answer, Page, Style};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite_model::Result;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Say that a record does not hold any more
+///
+/// Nobody finds it from then on. It stays in the history; `samite erase` takes what is to be gone.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Example:
+  samite memory retract -n notes 8c1e --reason 'the user changed their mind'")]
+pub(crate) struct Retract {
+    #[command(flatten)]
+    within: Within,
+    /// The record
+    record: String,
+    /// Why
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Retracted {
+    id: String,
+    seq: u64,
+}
+
+impl Answer for Retracted {
+    fn show(&self, page: &mut Page) {
+        page.spans(&[(Style::Strong, &short_id(&self.id)), (Style::Plain, " does not hold any more")]);
+    }
+}
+
+impl Retract {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Write)?.client().await?;
+        let memory = self.within.of(&client)?;
+        let record = memory.find_record(&self.record).await?;
+        let at = memory.retract(record, self.reason.as_deref()).await?;
+        surface.printer.answer(&Retracted { id: record.to_string(), seq: at.seq })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,107 @@
+//! `samite memory stats`.
+
+use crate::printer::words::count;
+use crate::printer::{Answer, Column, Page, Style, Table};
+use crate::surface::{Access, Surface};
+use clap::Args;
+use samite_host::{Clock, SystemClock};
+use samite_model::Result;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// List your namespaces, with how much is in each
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Example:
+  samite memory stats")]
+pub(crate) struct Stats {}
+
+#[derive(Serialize)]
+struct Namespaces {
+    namespaces: Vec<NamespaceShape>,
+}
+
+#[derive(Serialize)]
+struct NamespaceShape {
+    namespace: Vec<String>,
+    journal: String,
+    /// The last entry's seq.
+    head: u64,
+    /// Records that are found.
+    found: u64,
+    quarantined: u64,
+    pinned: u64,
+    /// Records that ended.
+    ended: u64,
+    /// Records that are found, by kind.
+    kinds: Vec<KindCount>,
+}
+
+#[derive(Serialize)]
+struct KindCount {
+    kind: &'static str,
+    count: u64,
+}
+
+impl Answer for Namespaces {
+    fn show(&self, page: &mut Page) {
+        if self.namespaces.is_empty() {
+            return page.styled(Style::Dim, "no namespaces");
+        }
+        let mut table = Table::new(&[
+            ("NAMESPACE", Column::Flexible),
+            ("FOUND", Column::Right),
+            ("PINNED", Column::Right),
+            ("QUARANTINED", Column::Right),
+            ("ENDED", Column::Right),
+            ("HEAD", Column::Right),
+        ]);
+        for one in &self.namespaces {
+            let name = one.namespace.join(" / ");
+            let numbers =
+                [one.found, one.pinned, one.quarantined, one.ended, one.head].map(|number| number.to_string());
+            table.row(std::iter::once(name).chain(numbers));
+        }
+        page.table(&table);
+        page.styled(Style::Dim, count(self.namespaces.len() as u64, "namespace"));
+    }
+}
+
+impl Stats {
+    pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
+        let client = surface.open(Access::Read)?.client().await?;
+        let now = SystemClock.now();
+        let mut namespaces = Vec::new();
+        for (namespace, state) in client.memory_namespaces().await? {
+            let standings = client.memory(namespace.clone()).standings(None).await?;
+            let settings = standings.settings();
+            let mut one = NamespaceShape {
+                namespace: namespace.segments().to_vec(),
+                journal: state.id.to_string(),
+                head: state.head,
+                found: 0,
+                quarantined: 0,
+                pinned: 0,
+                ended: 0,
+                kinds: Vec::new(),
+            };
+            let mut kinds: BTreeMap<&'static str, u64> = BTreeMap::new();
+            for standing in standings.all() {
+                if standing.ended.is_some() {
+                    one.ended += 1;
+                } else if standing.is_quarantined(settings) {
+                    one.quarantined += 1;
+                } else if standing.is_found(settings, now) {
+                    one.found += 1;
+                    one.pinned += u64::from(standing.pinned);
+                    *kinds.entry(standing.record.kind.name()).or_default() += 1;
+                }
+            }
+            one.kinds = kinds.into_iter().map(|(kind, count)| KindCount { kind, count }).collect();
+            namespaces.push(one);
+        }
+        surface.printer.answer(&Namespaces { namespaces })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

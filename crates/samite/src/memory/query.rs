@@ -1,0 +1,180 @@
+//! Reading a namespace: as it stands, or as it stood.
+
+use super::Memory;
+use samite_ledger::Read;
+use samite_memory::{Ended, Standing, Standings};
+use samite_model::memory::{Operation, RecordKind, Trust};
+use samite_model::{Error, Position, RecordId, Result};
+
+const PAGE: usize = 512;
+
+/// Which entries of a namespace count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedIn {
+    /// Those up to this seq of its journal.
+    Seq(u64),
+    /// Those that were written up to this time, in nanoseconds since 1970: all before the first that was written later.
+    Time(i64),
+}
+
+/// Which records are listed.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFilter {
+    /// Of these kinds; none means of all.
+    pub kinds: Vec<RecordKind>,
+    /// Of these classes of trust; none means of all.
+    pub trusts: Vec<Trust>,
+    /// Also those that ended, do not hold now, or wait to be approved.
+    pub all: bool,
+    /// As it stood then.
+    pub recorded: Option<RecordedIn>,
+    /// What holds at this time, in nanoseconds since 1970; none means now.
+    pub valid_at: Option<i64>,
+}
+
+impl Memory {
+    /// Where every record stands, or stood.
+    ///
+    /// # Errors
+    /// `not_found` (`no_position`) for a seq behind the end; `corrupt` naming the entry that cannot be read.
+    pub async fn standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
+        let mut standings = Standings::default();
+        let Some(state) = self.state().await? else {
+            return match recorded {
+                Some(RecordedIn::Seq(seq)) if seq > 0 => Err(no_position(seq, 0)),
+                _ => Ok(standings),
+            };
+        };
+        let last = match recorded {
+            Some(RecordedIn::Seq(seq)) if seq > state.head => return Err(no_position(seq, state.head)),
+            Some(RecordedIn::Seq(seq)) => seq,
+            _ => state.head,
+        };
+        let core = &self.client.core;
+        let mut from = 1;
+        'pages: while from <= last {
+            let read = Read { kinds: Operation::KINDS.to_vec(), limit: PAGE, ..Read::range(state.id, from, last) };
+            let page = core.0.ledger.read(read).await?;
+            let Some(end) = page.last() else { break };
+            from = end.seq + 1;
+            for stored in &page {
+                let entry = core.whole(core.open(state.id, stored)?)?;
+                if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
+                    break 'pages;
+                }
+                // Erased.
+                let Some(payload) = &entry.payload else { continue };
+                let operation = Operation::parse(entry.header.kind, payload).map_err(|error| {
+                    let place = format!("journal {}, seq {}", state.id, stored.seq);
+                    Error::corrupt("bad_payload", format!("{place} does not hold what its kind says")).because(error)
+                })?;
+                if let Some(operation) = operation {
+                    standings.apply(entry.position, entry.header.time, operation);
+                }
+            }
+        }
+        Ok(standings)
+    }
+
+    /// A record, as it stands or stood.
+    ///
+    /// # Errors
+    /// `not_found` (`no_record`) when there is none in this namespace.
+    pub async fn record_of(&self, record: RecordId, recorded: Option<RecordedIn>) -> Result<Standing> {
+        self.standings(recorded).await?.get(record).cloned().ok_or_else(|| no_record(record))
+    }
+
+    /// Records in the order in which they came.
+    ///
+    /// # Errors
+    /// As [`Memory::standings`].
+    pub async fn records(&self, filter: &MemoryFilter) -> Result<Vec<Standing>> {
+        let standings = self.standings(filter.recorded).await?;
+        let time = self.time(filter);
+        let is_listed = |standing: &&Standing| {
+            (filter.kinds.is_empty() || filter.kinds.contains(&standing.record.kind))
+                && (filter.trusts.is_empty() || filter.trusts.contains(&standing.record.provenance.trust))
+                && (filter.all || standing.is_found(standings.settings(), time))
+        };
+        Ok(standings.all().iter().filter(is_listed).cloned().collect())
+    }
+
+    fn time(&self, filter: &MemoryFilter) -> i64 {
+        filter.valid_at.unwrap_or_else(|| match filter.recorded {
+            Some(RecordedIn::Time(time)) => time,
+            _ => self.client.core.now(),
+        })
+    }
+
+    /// The records that took each other's place, of which this is one, oldest first.
+    ///
+    /// # Errors
+    /// `not_found` (`no_record`) when there is none in this namespace.
+    pub async fn history(&self, record: RecordId) -> Result<Vec<Standing>> {
+        let standings = self.standings(None).await?;
+        let history: Vec<Standing> = standings.history(record).into_iter().cloned().collect();
+        if history.is_empty() { Err(no_record(record)) } else { Ok(history) }
+    }
+
+    /// The record whose id begins with these digits, in this namespace.
+    ///
+    /// # Errors
+    /// `not_found` (`no_record`) when there is none; `invalid` (`ambiguous_prefix`) when there are several.
+    pub async fn find_record(&self, prefix: &str) -> Result<RecordId> {
+        let standings = self.standings(None).await?;
+        let ids = standings.all().iter().map(|standing| standing.record.record);
+        let found: Vec<RecordId> = match prefix {
+            "" => Vec::new(),
+            digits => ids.filter(|id| id.to_string().starts_with(digits)).take(6).collect(),
+        };
+        match found.as_slice() {
+            [] => Err(no_record_named(prefix)),
+            [one] => Ok(*one),
+            several => {
+                let ids: Vec<String> = several.iter().take(5).map(ToString::to_string).collect();
+                Err(Error::invalid("ambiguous_prefix", format!("{prefix} is the beginning of several record ids"))
+                    .hint(format!("give more digits: {}", ids.join(", "))))
+            }
+        }
+    }
+
+    /// How far the journal has come: what a checkpoint notes of it.
+    ///
+    /// # Errors
+    /// Those of the ledger.
+    pub async fn position(&self) -> Result<Option<Position>> {
+        Ok(self.state().await?.map(|state| Position { journal: state.id, seq: state.head }))
+    }
+}
+
+/// What is said of a record that is not in the namespace.
+pub(super) fn no_record(record: RecordId) -> Error {
+    no_record_named(&record.to_string())
+}
+
+fn no_record_named(text: &str) -> Error {
+    Error::not_found("no_record", format!("there is no record {text} in this namespace"))
+        .hint("`samite memory list --namespace NAME` shows those that there are")
+}
+
+fn no_position(seq: u64, head: u64) -> Error {
+    Error::not_found("no_position", format!("the namespace ends at seq {head}, before {seq}"))
+        .hint("`samite memory stats` says how far it has come")
+}
+
+/// Refuses what has ended.
+pub(super) fn check_stands(standing: &Standing) -> Result<()> {
+    let Some((ended, _)) = &standing.ended else { return Ok(()) };
+    let short = standing.record.record.short();
+    let error = match ended {
+        Ended::Replaced { by, .. } => {
+            Error::conflict("record_ended", format!("record {} has taken the place of {short}", by.short()))
+                .hint(format!("look at {}, and write in its place", by.short()))
+        }
+        Ended::Retracted { .. } => Error::conflict("record_ended", format!("record {short} was retracted"))
+            .hint("write it anew, if it holds again"),
+        Ended::Revoked { .. } => Error::conflict("record_ended", format!("record {short} was retired with its source"))
+            .hint("write it anew, if somebody else vouches for it"),
+    };
+    Err(error)
+}

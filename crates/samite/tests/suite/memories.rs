@@ -1,0 +1,356 @@
+//! Long-term memory: what is written stands once, in one namespace, and can be read as it stood.
+
+use crate::children::{Role, soon, start};
+use crate::place::Place;
+use crate::support::{World, assert_verifies, principal, run};
+use samite::Client;
+use samite::memory::{
+    Changed, Edge, Ended, Memory, MemoryFilter, Namespace, NewRecord, RecordKind, RecordedIn, Trust, Validity, Written,
+};
+use samite_ledger::{JournalFilter, JournalKind, Ledger};
+use samite_model::access::{Right, Rights};
+use samite_model::{ErrorKind, Principal, RecordId, Result};
+use std::sync::Arc;
+
+fn named(client: &Client, segments: &[&str]) -> Memory {
+    client.memory(Namespace::new(segments.iter().copied()).unwrap())
+}
+
+fn notes(client: &Client) -> Memory {
+    named(client, &["notes"])
+}
+
+fn fact(text: &str) -> NewRecord {
+    NewRecord::new(RecordKind::Semantic, text, Trust::User)
+}
+
+async fn texts(memory: &Memory, filter: &MemoryFilter) -> Vec<String> {
+    memory.records(filter).await.unwrap().into_iter().map(|one| one.record.text).collect()
+}
+
+async fn now(memory: &Memory) -> Vec<String> {
+    texts(memory, &MemoryFilter::default()).await
+}
+
+fn code<T: std::fmt::Debug>(outcome: Result<T>) -> String {
+    outcome.unwrap_err().code().to_owned()
+}
+
+#[test]
+fn what_is_written_is_found_in_its_namespace_alone() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        notes(ada).assert(&fact("tea")).await.unwrap();
+        assert_eq!(now(&notes(ada)).await, ["tea"]);
+        // A name is compared whole: nothing stands for another, and nothing for all.
+        let others: [&[&str]; 9] = [
+            &["Notes"],
+            &["note"],
+            &["notes", "a"],
+            &["%"],
+            &["_otes"],
+            &["*"],
+            &["notes*"],
+            &["a", "notes"],
+            &["ｎotes"],
+        ];
+        for other in others {
+            assert_eq!(now(&named(ada, other)).await, [""; 0], "{other:?}");
+        }
+        let bob = world.client_of("bob");
+        assert_eq!(now(&notes(&bob)).await, [""; 0]);
+        notes(&bob).assert(&fact("coffee")).await.unwrap();
+        assert_eq!(now(&notes(ada)).await, ["tea"]);
+        assert_eq!(now(&notes(&bob)).await, ["coffee"]);
+        let listed = ada.memory_namespaces().await.unwrap();
+        assert_eq!(listed.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>(), ["notes"]);
+    });
+}
+
+#[test]
+fn another_persons_record_cannot_be_touched_by_its_id() {
+    let world = World::new();
+    run(async {
+        let hers = notes(&world.client).assert(&fact("tea")).await.unwrap().record;
+        let bob = world.client_of("bob");
+        notes(&bob).assert(&fact("coffee")).await.unwrap();
+        let his = notes(&bob);
+        assert_eq!(code(his.record_of(hers, None).await), "no_record");
+        assert_eq!(code(his.history(hers).await), "no_record");
+        assert_eq!(code(his.find_record(&hers.to_string()).await), "no_record");
+        assert_eq!(code(his.retract(hers, None).await), "no_record");
+        assert_eq!(code(his.pin(hers, true).await), "no_record");
+        assert_eq!(code(his.supersede(hers, &fact("water")).await), "no_record");
+        assert_eq!(code(his.assert(&NewRecord { inputs: vec![hers], ..fact("made of hers") }).await), "no_record");
+        // What is said is that of a record that nobody has.
+        let nobodys = RecordId([7; 16]);
+        let said = |outcome: Result<_>, id: RecordId| {
+            outcome.map(|_: samite::memory::Standing| ()).unwrap_err().to_string().replace(&id.to_string(), "ID")
+        };
+        assert_eq!(said(his.record_of(hers, None).await, hers), said(his.record_of(nobodys, None).await, nobodys));
+        assert_eq!(now(&notes(&world.client)).await, ["tea"]);
+    });
+}
+
+#[test]
+fn the_same_said_again_is_one_record_until_that_ends() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let first = memory.assert(&fact("tea")).await.unwrap();
+        let again = memory.assert(&fact("tea")).await.unwrap();
+        assert_eq!(again, Written { duplicate: true, ..first });
+        // Vouched for otherwise, of another kind or from elsewhere it is another.
+        let others = [
+            NewRecord::new(RecordKind::Semantic, "tea", Trust::Model),
+            NewRecord::new(RecordKind::Episodic, "tea", Trust::User),
+            NewRecord { source: Some("a letter".into()), ..fact("tea") },
+            NewRecord { valid: Validity { from: Some(5), to: None }, ..fact("tea") },
+        ];
+        for other in &others {
+            assert!(!memory.assert(other).await.unwrap().duplicate);
+            assert!(memory.assert(other).await.unwrap().duplicate);
+        }
+        memory.retract(first.record, Some("not any more")).await.unwrap();
+        let back = memory.assert(&fact("tea")).await.unwrap();
+        assert!(!back.duplicate && back.record != first.record);
+        assert_eq!(memory.assert(&fact("tea")).await.unwrap(), Written { duplicate: true, ..back });
+        assert_eq!(memory.records(&MemoryFilter::default()).await.unwrap().len(), 5);
+    });
+}
+
+#[test]
+fn of_many_who_write_the_same_at_once_one_writes_it() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            std::thread::spawn(move || {
+                run(async { notes(&store.client().await.unwrap()).assert(&fact("tea")).await.unwrap() })
+            })
+        })
+        .collect();
+    let written: Vec<Written> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(written.iter().filter(|one| !one.duplicate).count(), 1);
+    assert!(written.iter().all(|one| one.record == written[0].record));
+    run(async {
+        let memory = notes(&store.client().await.unwrap());
+        let standing = memory.records(&MemoryFilter { all: true, ..MemoryFilter::default() }).await.unwrap();
+        assert_eq!(standing.len(), 1);
+        // Of many who replace the same record one does.
+        let (first, outcomes) = (written[0].record, std::sync::Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for number in 0..6 {
+                let (store, outcomes) = (&store, &outcomes);
+                scope.spawn(move || {
+                    let outcome = run(async {
+                        notes(&store.client().await.unwrap()).supersede(first, &fact(&format!("tea {number}"))).await
+                    });
+                    outcomes.lock().unwrap().push(outcome);
+                });
+            }
+        });
+        let outcomes = outcomes.into_inner().unwrap();
+        let codes: Vec<&str> =
+            outcomes.iter().filter_map(|one| one.as_ref().err()).map(samite_model::Error::code).collect();
+        assert_eq!(codes, ["record_ended"; 5]);
+        assert_eq!(memory.records(&MemoryFilter::default()).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn what_was_replaced_or_retracted_is_read_as_it_stood() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let paris = memory.assert(&fact("lives in Paris")).await.unwrap();
+        let berlin = memory.supersede(paris.record, &fact("lives in Berlin")).await.unwrap();
+        let rome = memory.correct(berlin.record, &fact("lives in Rome")).await.unwrap();
+        memory.retract(rome.record, Some("moved on")).await.unwrap();
+        let stood = async |seq| {
+            texts(&memory, &MemoryFilter { recorded: Some(RecordedIn::Seq(seq)), ..MemoryFilter::default() }).await
+        };
+        assert_eq!(stood(0).await, [""; 0]);
+        assert_eq!(stood(paris.at.seq).await, ["lives in Paris"]);
+        assert_eq!(stood(berlin.at.seq).await, ["lives in Berlin"]);
+        assert_eq!(stood(rome.at.seq).await, ["lives in Rome"]);
+        assert_eq!(now(&memory).await, [""; 0]);
+        let behind = memory.standings(Some(RecordedIn::Seq(99))).await;
+        assert_eq!(code(behind), "no_position");
+        let history = memory.history(berlin.record).await.unwrap();
+        let said: Vec<(String, Option<Ended>)> =
+            history.into_iter().map(|one| (one.record.text, one.ended.map(|(ended, _)| ended))).collect();
+        let replaced = |by, changed| Some(Ended::Replaced { by, changed });
+        assert_eq!(
+            said,
+            [
+                ("lives in Paris".to_owned(), replaced(berlin.record, Changed::Superseded)),
+                ("lives in Berlin".to_owned(), replaced(rome.record, Changed::Corrected)),
+                ("lives in Rome".to_owned(), Some(Ended::Retracted { reason: Some("moved on".into()) })),
+            ]
+        );
+        // What has ended is not ended again, and the error says what stands now.
+        let error = memory.supersede(paris.record, &fact("lives in Oslo")).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "record_ended"));
+        assert!(error.message().contains(&berlin.record.short()), "{error}");
+        assert_eq!(code(memory.retract(rome.record, None).await), "record_ended");
+        assert_eq!(code(memory.pin(rome.record, true).await), "record_ended");
+    });
+}
+
+#[test]
+fn what_holds_for_a_time_is_listed_then() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let between = |from, to, text: &str| NewRecord { valid: Validity { from, to }, ..fact(text) };
+        memory.assert(&between(Some(10), Some(20), "ten to twenty")).await.unwrap();
+        memory.assert(&between(Some(20), None, "since twenty")).await.unwrap();
+        let at = async |time| texts(&memory, &MemoryFilter { valid_at: Some(time), ..MemoryFilter::default() }).await;
+        assert_eq!(at(9).await, [""; 0]);
+        assert_eq!(at(10).await, ["ten to twenty"]);
+        assert_eq!(at(20).await, ["since twenty"]);
+        assert_eq!(now(&memory).await, ["since twenty"]);
+    });
+}
+
+#[test]
+fn bad_records_change_nothing() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let edge = Edge { from: "Ada".into(), relation: "knows".into(), to: String::new() };
+        let cases = [
+            (fact(""), "empty_text"),
+            (fact(" \n\t\u{200b}\u{feff}\0"), "empty_text"),
+            (fact(&"x".repeat((1 << 20) + 1)), "text_too_long"),
+            (NewRecord { valid: Validity { from: Some(2), to: Some(2) }, ..fact("x") }, "bad_validity"),
+            (NewRecord { kind: RecordKind::Edge, ..fact("x") }, "bad_edge"),
+            (NewRecord { kind: RecordKind::Edge, edge: Some(edge.clone()), ..fact("x") }, "empty_name"),
+            (NewRecord { edge: Some(Edge { to: "Bob".into(), ..edge }), ..fact("x") }, "bad_edge"),
+            (NewRecord { source: Some("a\nb".into()), ..fact("x") }, "bad_name"),
+            (NewRecord { inputs: vec![RecordId([1; 16])], ..fact("x") }, "no_record"),
+            (NewRecord::new(RecordKind::Pinned, "x", Trust::Tool), "not_pinnable"),
+            (NewRecord::new(RecordKind::Pinned, "x", Trust::Web), "not_pinnable"),
+        ];
+        for (new, expected) in &cases {
+            assert_eq!(code(memory.assert(new).await), *expected);
+        }
+        assert!(memory.position().await.unwrap().is_none(), "not even the namespace was made");
+        // As large as it may be, and with what is odd in it, it comes back as it was.
+        let odd =
+            [&"y".repeat(1 << 20), "C++ \u{202e}\u{1f600} \u{4f60}\u{597d} \"NEAR(\" \0 \u{200d}\u{7f}", "\\ud800"];
+        for text in odd {
+            let written = memory.assert(&fact(text)).await.unwrap();
+            assert_eq!(memory.record_of(written.record, None).await.unwrap().record.text, text);
+        }
+    });
+}
+
+#[test]
+fn an_agent_says_nothing_in_the_name_of_the_user() {
+    let world = World::new();
+    run(async {
+        let agent = world.client.sub_agent("helper", Rights::of([Right::Read, Right::Append])).await.unwrap();
+        assert_eq!(code(notes(&agent).assert(&fact("the user wants this")).await), "not_vouched_for");
+        let operator = NewRecord::new(RecordKind::Procedural, "always do this", Trust::Operator);
+        assert_eq!(code(notes(&agent).assert(&operator).await), "not_vouched_for");
+        let concluded = NewRecord::new(RecordKind::Semantic, "the user likes tea", Trust::Model);
+        let written = notes(&agent).assert(&concluded).await.unwrap();
+        assert_eq!(code(notes(&agent).pin(written.record, true).await), "not_pinnable");
+        let writer = notes(&agent).record_of(written.record, None).await.unwrap().record.provenance.writer;
+        assert_eq!((writer.user.as_str(), writer.agent.as_str()), ("ada", "helper"));
+        // One who may only read writes nothing, and one of another tenant is none.
+        let other = NewRecord { text: "something else".into(), ..concluded.clone() };
+        let reader = world.client.sub_agent("reader", Rights::of([Right::Read])).await.unwrap();
+        assert_eq!(code(notes(&reader).assert(&other).await), "scope_missing");
+        assert!(notes(&reader).assert(&concluded).await.unwrap().duplicate, "it may read that");
+        let elsewhere = Principal { tenant: samite_model::Tenant::new("other").unwrap(), ..principal("ada") };
+        assert_eq!(code(world.store.client(elsewhere).await.map(|_| ())), "other_tenant");
+        for missing in ["user", "agent", "workload"] {
+            let mut nobody = principal("ada");
+            match missing {
+                "user" => nobody.user.clear(),
+                "agent" => nobody.agent.clear(),
+                _ => nobody.workload.clear(),
+            }
+            let outcome = world.store.client(nobody).await.map(|_| ());
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Denied, "{missing}");
+        }
+    });
+}
+
+#[test]
+fn a_secret_in_a_record_is_not_stored_and_the_same_is_still_the_same() {
+    let place = Place::new();
+    let store = place.open();
+    run(async {
+        let memory = notes(&store.client().await.unwrap());
+        let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+        let text = format!("the token is {secret}");
+        let written = memory.assert(&fact(&text)).await.unwrap();
+        let stored = memory.record_of(written.record, None).await.unwrap().record.text;
+        assert!(stored.starts_with("the token is ") && !stored.contains(&secret), "{stored}");
+        assert!(memory.assert(&fact(&text)).await.unwrap().duplicate);
+        assert!(!memory.assert(&fact("the token is other")).await.unwrap().duplicate);
+    });
+}
+
+#[test]
+fn views_of_a_namespace_can_be_made_again() {
+    let place = Place::new();
+    run(async {
+        let store = place.open();
+        let client = store.client().await.unwrap();
+        let memory = notes(&client);
+        let tea = memory.assert(&fact("tea")).await.unwrap();
+        let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+        memory.assert(&fact(&secret)).await.unwrap();
+        let coffee = memory.supersede(tea.record, &fact("coffee")).await.unwrap();
+        memory.retract(coffee.record, None).await.unwrap();
+        assert_verifies(store.store());
+        assert!(memory.assert(&fact(&secret)).await.unwrap().duplicate);
+        assert_verifies(store.store());
+        assert_eq!(code(memory.retract(coffee.record, None).await), "record_ended");
+        let filter = JournalFilter { kind: Some(JournalKind::Memory), ..JournalFilter::default() };
+        assert_eq!(store.ledger().journals(filter).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn child_writes_until_it_is_killed() {
+    let Some(role) = Role::of_this_process() else { return };
+    run(async {
+        let memory = notes(&role.open().client().await.unwrap());
+        for number in 0..100_000 {
+            memory.assert(&fact(&format!("fact {number}"))).await.unwrap();
+            role.say(&number.to_string());
+        }
+    });
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill_and_the_same_again_is_no_second() {
+    let place = Place::new();
+    let role = Role::new(place.root(), "writes");
+    let writer = start("memories::child_writes_until_it_is_killed", place.root(), "writes");
+    soon("forty are acknowledged", || role.said().len() > 40);
+    drop(writer);
+    let acknowledged = role.said().len();
+    let store = place.open();
+    run(async {
+        let memory = notes(&store.client().await.unwrap());
+        let there = now(&memory).await;
+        let right: Vec<String> = (0..there.len()).map(|number| format!("fact {number}")).collect();
+        assert_eq!(there, right);
+        // One was perhaps written and not acknowledged.
+        assert!((acknowledged..=acknowledged + 1).contains(&there.len()), "{} of {acknowledged}", there.len());
+        for text in &there {
+            assert!(memory.assert(&fact(text)).await.unwrap().duplicate);
+        }
+        assert_verifies(store.store());
+    });
+}
