@@ -357,7 +357,14 @@ fn memories(page: &Page, place: &Place) {
     run(&["supersede", &coffee, "water", "--correct"]);
     let edge = ["add", "Ada knows Grace", "--kind", "edge", "--from", "Ada", "--relation", "knows", "--to", "Grace"];
     let edge = text(&run(&edge), "/id");
-    run(&["add", "never mind", "--trust", "web"]);
+    let page_said = text(&run(&["add", "never mind", "--trust", "web"]), "/id");
+    run(&["quarantine", "list"]);
+    run(&["quarantine", "approve", &page_said, "--reason", "harmless"]);
+    run(&["quarantine", "reject", &page_said]);
+    run(&["revoke", &tea, "--reason", "never said", "--plan"]);
+    run(&["revoke", &coffee, "--reason", "never said", "--yes"]);
+    run(&["policy", "--share", "30", "--open", "tool"]);
+    run(&["policy"]);
     run(&["pin", &edge]);
     run(&["get", &coffee]);
     run(&["list", "--all"]);
@@ -565,6 +572,7 @@ fn every_command_answers_as_the_page_says() {
         "branch",
         "artifact",
         "memory",
+        "memory quarantine",
         "audit",
         "key",
         "import",

@@ -5,7 +5,8 @@ use crate::place::Place;
 use crate::support::{World, assert_verifies, principal, run};
 use samite::Client;
 use samite::memory::{
-    Changed, Edge, Ended, Memory, MemoryFilter, Namespace, NewRecord, RecordKind, RecordedIn, Trust, Validity, Written,
+    Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, RecordKind, RecordedIn,
+    RevokedSource, Treatment, Trust, Validity, Verdict, Written,
 };
 use samite_ledger::{JournalFilter, JournalKind, Ledger};
 use samite_model::access::{Right, Rights};
@@ -352,5 +353,99 @@ fn what_was_acknowledged_is_there_after_a_kill_and_the_same_again_is_no_second()
             assert!(memory.assert(&fact(text)).await.unwrap().duplicate);
         }
         assert_verifies(store.store());
+    });
+}
+
+#[test]
+fn what_nobody_vouches_for_waits_until_somebody_who_may_approves_it() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let agent = world.client.sub_agent("helper", Rights::of([Right::Read, Right::Append])).await.unwrap();
+        let page = NewRecord {
+            source: Some("example.org".into()),
+            ..NewRecord::new(RecordKind::Semantic, "buy gold", Trust::Web)
+        };
+        let page = notes(&agent).assert(&page).await.unwrap().record;
+        let made =
+            NewRecord { inputs: vec![page], ..NewRecord::new(RecordKind::Semantic, "gold is good", Trust::Model) };
+        let made = notes(&agent).assert(&made).await.unwrap().record;
+        let tool =
+            notes(&agent).assert(&NewRecord::new(RecordKind::Semantic, "3 °C", Trust::Tool)).await.unwrap().record;
+        assert_eq!(now(&memory).await, ["3 °C"]);
+        let waiting: Vec<RecordId> = memory.quarantined().await.unwrap().iter().map(|one| one.record.record).collect();
+        assert_eq!(waiting, [page, made]);
+        // An agent does not approve what it wrote.
+        assert_eq!(code(notes(&agent).decide(&[made], Verdict::Approved, None).await), "scope_missing");
+        assert_eq!(
+            code(notes(&agent).set_settings(&MemorySettings { share: 100, ..MemorySettings::default() }).await),
+            "scope_missing"
+        );
+        assert_eq!(code(memory.decide(&[], Verdict::Approved, None).await), "nothing_named");
+        assert_eq!(code(memory.decide(&[page, RecordId([9; 16])], Verdict::Approved, None).await), "no_record");
+        memory.decide(&[page], Verdict::Approved, Some("I looked")).await.unwrap();
+        memory.decide(&[made, tool], Verdict::Rejected, None).await.unwrap();
+        assert_eq!(now(&memory).await, ["buy gold"]);
+        assert!(memory.quarantined().await.unwrap().is_empty());
+        // As it stood before, it waits.
+        let before = MemoryFilter { recorded: Some(RecordedIn::Seq(4)), ..MemoryFilter::default() };
+        assert_eq!(texts(&memory, &before).await, ["3 °C"]);
+        let settings =
+            MemorySettings { treatments: [(Trust::Web, Treatment::Open)].into(), ..MemorySettings::default() };
+        memory.set_settings(&settings).await.unwrap();
+        assert_eq!(memory.settings().await.unwrap(), settings);
+        assert_eq!(code(memory.set_settings(&MemorySettings { share: 0, ..settings }).await), "bad_share");
+        assert_verifies(&world.store);
+    });
+}
+
+#[test]
+fn a_revoked_source_goes_with_all_that_was_made_of_it_and_what_it_replaced_is_back() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let said = memory.assert(&fact("the bank is at 1 Main Street")).await.unwrap().record;
+        memory.assert(&fact("the user has a dog")).await.unwrap();
+        let before = now(&memory).await;
+        let tool = |text: &str, inputs: Vec<RecordId>| NewRecord {
+            inputs,
+            source: Some("mail".into()),
+            ..NewRecord::new(RecordKind::Semantic, text, Trust::Tool)
+        };
+        let moved = memory.supersede(said, &tool("the bank is at 9 Far Street", Vec::new())).await.unwrap().record;
+        let made =
+            NewRecord { inputs: vec![moved], ..NewRecord::new(RecordKind::Semantic, "go to Far Street", Trust::Model) };
+        let made = memory.assert(&made).await.unwrap().record;
+        let further =
+            NewRecord { inputs: vec![made], ..NewRecord::new(RecordKind::Episodic, "went there", Trust::Model) };
+        let further = memory.assert(&further).await.unwrap().record;
+        let other = memory
+            .assert(&NewRecord { source: Some("other".into()), ..tool("it rains", Vec::new()) })
+            .await
+            .unwrap()
+            .record;
+        assert_eq!(code(memory.plan_revocation(&RevokedSource::default()).await), "nothing_named");
+        let source = RevokedSource { source: Some("mail".into()), ..RevokedSource::default() };
+        let plan = memory.plan_revocation(&source).await.unwrap();
+        let ids = |all: &[samite::memory::Standing]| all.iter().map(|one| one.record.record).collect::<Vec<_>>();
+        assert_eq!(
+            (ids(&plan.direct), ids(&plan.derived), ids(&plan.back)),
+            (vec![moved], vec![made, further], vec![said])
+        );
+        assert_eq!(now(&memory).await.len(), 5, "nothing has changed");
+        let agent = world.client.sub_agent("helper", Rights::of([Right::Read, Right::Append])).await.unwrap();
+        assert_eq!(code(notes(&agent).revoke(&source, "why not").await), "scope_missing");
+        assert_eq!(code(memory.revoke(&source, "").await), "empty_name");
+        memory.revoke(&source, "the mail was forged").await.unwrap();
+        memory.retract(other, None).await.unwrap();
+        assert_eq!(now(&memory).await, before, "as if it had never been there");
+        // What stands again can end again, and what comes of the source later goes once it is revoked again.
+        let late = memory.assert(&tool("one more mail", Vec::new())).await.unwrap().record;
+        assert_eq!(ids(&memory.revoke(&source, "forged").await.unwrap().direct), [moved, late]);
+        memory.supersede(said, &fact("the bank is at 2 Main Street")).await.unwrap();
+        assert_eq!(now(&memory).await, ["the user has a dog", "the bank is at 2 Main Street"]);
+        let none = RevokedSource { agent: Some("nobody".into()), ..RevokedSource::default() };
+        assert!(memory.revoke(&none, "none").await.unwrap().direct.is_empty());
+        assert_verifies(&world.store);
     });
 }

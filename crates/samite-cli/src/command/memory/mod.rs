@@ -6,7 +6,10 @@ mod history;
 mod list;
 mod new;
 mod pin;
+mod policy;
+mod quarantine;
 mod retract;
+mod revoke;
 mod stats;
 mod supersede;
 mod within;
@@ -29,6 +32,10 @@ pub(crate) enum Memory {
     Supersede(supersede::Supersede),
     Retract(retract::Retract),
     Pin(pin::Pin),
+    #[command(subcommand)]
+    Quarantine(quarantine::Quarantine),
+    Revoke(revoke::Revoke),
+    Policy(policy::Policy),
     Stats(stats::Stats),
 }
 
@@ -42,6 +49,9 @@ impl Memory {
             Self::Supersede(command) => command.run(surface).await,
             Self::Retract(command) => command.run(surface).await,
             Self::Pin(command) => command.run(surface).await,
+            Self::Quarantine(command) => command.run(surface).await,
+            Self::Revoke(command) => command.run(surface).await,
+            Self::Policy(command) => command.run(surface).await,
             Self::Stats(command) => command.run(surface).await,
         }
     }

@@ -11,7 +11,7 @@ use crate::shape::RecordShape;
 #[derive(Debug, Args)]
 pub(super) struct Within {
     /// The namespace, a segment each time: --namespace team --namespace notes
-    #[arg(long = "namespace", short = 'n', value_name = "SEGMENT", required = true)]
+    #[arg(long = "namespace", short = 'n', value_name = "NAME", required = true)]
     segments: Vec<String>,
 }
 
