@@ -356,13 +356,14 @@ fn memories(page: &Page, place: &Place) {
     let coffee = text(&run(&[&coffee[..], &["--entry", &from, "--previous", &tea]].concat()), "/id");
     run(&["supersede", &coffee, "water", "--correct"]);
     let edge = ["add", "Ada knows Grace", "--kind", "edge", "--from", "Ada", "--relation", "knows", "--to", "Grace"];
+    let edge = [&edge[..], &["--trust", "user"]].concat();
     let edge = text(&run(&edge), "/id");
     let page_said = text(&run(&["add", "never mind", "--trust", "web"]), "/id");
     run(&["quarantine", "list"]);
     run(&["quarantine", "approve", &page_said, "--reason", "harmless"]);
     run(&["quarantine", "reject", &page_said]);
-    run(&["revoke", &tea, "--reason", "never said", "--plan"]);
-    run(&["revoke", &coffee, "--reason", "never said", "--yes"]);
+    run(&["revoke", "--record", &tea, "--reason", "never said", "--plan"]);
+    run(&["revoke", "--record", &coffee, "--reason", "never said", "--yes"]);
     run(&["policy", "--share", "30", "--open", "tool"]);
     run(&["policy"]);
     run(&["pin", &edge]);

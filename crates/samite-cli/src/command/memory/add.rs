@@ -13,12 +13,13 @@ use std::process::ExitCode;
 
 /// Write a record
 ///
-/// What says the same, of the same kind, trust and source, is no second record. What comes from the web waits until somebody
-/// approved it; what a tool said is found in a list of its own.
+/// What says the same, of the same kind, trust and source, is no second record. Who stands behind it is fixed: a model's conclusion
+/// unless it is said otherwise. What comes from the web waits until somebody approved it; what a tool said is found in a list of its
+/// own.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  samite memory add -n notes 'The user prefers tea'
+  samite memory add -n notes 'Prefers tea' --trust user
   samite memory add -n notes --trust web --source example.org 'Tea is a drink'
   samite memory add -n people 'Ada knows Grace' --kind edge \\
     --from Ada --relation knows --to Grace

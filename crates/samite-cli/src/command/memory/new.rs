@@ -16,7 +16,7 @@ pub(super) struct New {
     #[arg(long, default_value = "semantic", value_parser = parse_kind)]
     kind: RecordKind,
     /// Who stands behind it: user, operator, model, tool or web
-    #[arg(long, default_value = "user", value_parser = parse_trust)]
+    #[arg(long, default_value = "model", value_parser = parse_trust)]
     trust: Trust,
     /// Where it comes from: an address, a path, a tool
     #[arg(long)]

@@ -29,8 +29,8 @@ Examples:
 pub(crate) struct Revoke {
     #[command(flatten)]
     within: Within,
-    /// These records
-    #[arg(value_name = "RECORD")]
+    /// This record
+    #[arg(long = "record", value_name = "RECORD")]
     records: Vec<String>,
     /// What was written in this session
     #[arg(long)]
