@@ -3,12 +3,14 @@
 //! Which journal that is follows from who asks and from the whole name of the namespace. There is no way to ask for all of them,
 //! for somebody else's, or for one by a part of its name.
 
+mod branch;
 mod govern;
 mod journal;
 mod query;
 pub(crate) mod views;
 mod write;
 
+pub use branch::{BranchMemory, Promotion};
 pub use govern::{Revocation, RevokedSource};
 pub use query::{MemoryFilter, RecordedIn};
 pub use samite_memory::{Ended, Standing, Standings};
@@ -16,18 +18,21 @@ pub use samite_model::memory::*;
 pub use write::{NewRecord, Written};
 
 use crate::client::Client;
+use samite_model::Position;
 
 /// One namespace of one owner, as a principal sees it.
 #[derive(Clone)]
 pub struct Memory {
     client: Client,
     namespace: Namespace,
+    /// What was written along the ancestry of this position is seen as well.
+    on: Option<Position>,
 }
 
 impl Client {
     /// A namespace of this principal's user. It is made by the first record that is written to it.
     pub fn memory(&self, namespace: Namespace) -> Memory {
-        Memory { client: self.clone(), namespace }
+        Memory { client: self.clone(), namespace, on: None }
     }
 }
 
@@ -35,5 +40,12 @@ impl Memory {
     /// The name.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// The namespace as it is seen at a position of a session: with what was written along its ancestry and is no other session's yet.
+    /// What is written through it goes to the namespace all the same.
+    #[must_use]
+    pub fn on(&self, position: Position) -> Self {
+        Self { on: Some(position), ..self.clone() }
     }
 }

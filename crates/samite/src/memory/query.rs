@@ -1,6 +1,7 @@
 //! Reading a namespace: as it stands, or as it stood.
 
 use super::Memory;
+use crate::log::Entry;
 use samite_ledger::Read;
 use samite_memory::{Ended, Standing, Standings};
 use samite_model::memory::{Operation, RecordKind, Trust};
@@ -38,6 +39,17 @@ impl Memory {
     /// # Errors
     /// `not_found` (`no_position`) for a seq behind the end; `corrupt` naming the entry that cannot be read.
     pub async fn standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
+        let mut standings = self.shared_standings(recorded).await?;
+        if let Some(at) = self.on {
+            for (at, time, operation) in self.on_branch(at).await?.operations {
+                standings.apply(at, time, operation);
+            }
+        }
+        Ok(standings)
+    }
+
+    /// What all sessions see.
+    pub(super) async fn shared_standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
         let mut standings = Standings::default();
         let Some(state) = self.state().await? else {
             return match recorded {
@@ -62,13 +74,7 @@ impl Memory {
                 if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
                     break 'pages;
                 }
-                // Erased.
-                let Some(payload) = &entry.payload else { continue };
-                let operation = Operation::parse(entry.header.kind, payload).map_err(|error| {
-                    let place = format!("journal {}, seq {}", state.id, stored.seq);
-                    Error::corrupt("bad_payload", format!("{place} does not hold what its kind says")).because(error)
-                })?;
-                if let Some(operation) = operation {
+                if let Some(operation) = operation(&entry)? {
                     standings.apply(entry.position, entry.header.time, operation);
                 }
             }
@@ -145,6 +151,15 @@ impl Memory {
     pub async fn position(&self) -> Result<Option<Position>> {
         Ok(self.state().await?.map(|state| Position { journal: state.id, seq: state.head }))
     }
+}
+
+/// What an entry does to a namespace; nothing when it was erased.
+pub(super) fn operation(entry: &Entry) -> Result<Option<Operation>> {
+    let Some(payload) = &entry.payload else { return Ok(None) };
+    Operation::parse(entry.header.kind, payload).map_err(|error| {
+        let place = format!("journal {}, seq {}", entry.position.journal, entry.position.seq);
+        Error::corrupt("bad_payload", format!("{place} does not hold what its kind says")).because(error)
+    })
 }
 
 /// What is said of a record that is not in the namespace.

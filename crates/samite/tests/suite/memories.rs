@@ -2,15 +2,15 @@
 
 use crate::children::{Role, soon, start};
 use crate::place::Place;
-use crate::support::{World, assert_verifies, principal, run};
-use samite::Client;
+use crate::support::{World, assert_verifies, event, principal, run};
 use samite::memory::{
-    Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, RecordKind, RecordedIn,
-    RevokedSource, Treatment, Trust, Validity, Verdict, Written,
+    Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, Promotion, RecordKind,
+    RecordedIn, RevokedSource, Treatment, Trust, Validity, Verdict, Written,
 };
+use samite::{Client, ForkOptions, NewSession, WriterOptions};
 use samite_ledger::{JournalFilter, JournalKind, Ledger};
 use samite_model::access::{Right, Rights};
-use samite_model::{ErrorKind, Principal, RecordId, Result};
+use samite_model::{BranchId, ErrorKind, Principal, RecordId, Result, SessionId};
 use std::sync::Arc;
 
 fn named(client: &Client, segments: &[&str]) -> Memory {
@@ -446,6 +446,122 @@ fn a_revoked_source_goes_with_all_that_was_made_of_it_and_what_it_replaced_is_ba
         assert_eq!(now(&memory).await, ["the user has a dog", "the bank is at 2 Main Street"]);
         let none = RevokedSource { agent: Some("nobody".into()), ..RevokedSource::default() };
         assert!(memory.revoke(&none, "none").await.unwrap().direct.is_empty());
+        assert_verifies(&world.store);
+    });
+}
+
+/// What a branch sees of the notes.
+async fn seen(client: &Client, session: SessionId, branch: BranchId) -> Vec<String> {
+    let at = client.head(session, branch).await.unwrap();
+    now(&notes(client).on(at)).await
+}
+
+fn space() -> Namespace {
+    Namespace::new(["notes"]).unwrap()
+}
+
+#[test]
+fn what_a_branch_writes_is_its_own_until_it_is_taken_over() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        notes(ada).assert(&fact("tea")).await.unwrap();
+        let (one, two) = (
+            ada.create_session(NewSession::default()).await.unwrap(),
+            ada.create_session(NewSession::default()).await.unwrap(),
+        );
+        let writer = ada.writer(one.id, None, WriterOptions::default()).await.unwrap();
+        let memory = writer.memory(space());
+        let cake = memory.assert(&fact("cake")).await.unwrap();
+        assert!(memory.assert(&fact("cake")).await.unwrap().duplicate);
+        // It is there at once, here and nowhere else.
+        assert_eq!(seen(ada, one.id, one.current).await, ["tea", "cake"]);
+        assert_eq!(seen(ada, two.id, two.current).await, ["tea"]);
+        assert_eq!(now(&notes(ada)).await, ["tea"]);
+        let from =
+            notes(ada).on(ada.head(one.id, one.current).await.unwrap()).record_of(cake.record, None).await.unwrap();
+        assert_eq!((from.record.provenance.session, from.record.provenance.branch), (Some(one.id), Some(one.current)));
+        assert_eq!(from.at, cake.at);
+        // A fork sees what its parent had written by then, and what it writes is its own.
+        let fork = ada.fork(one.id, ForkOptions::default()).await.unwrap();
+        memory.supersede(cake.record, &fact("pie")).await.unwrap();
+        assert_eq!(seen(ada, one.id, one.current).await, ["tea", "pie"]);
+        assert_eq!(seen(ada, one.id, fork.branch).await, ["tea", "cake"]);
+        let beside = ada.writer(one.id, Some(fork.branch), WriterOptions::default()).await.unwrap();
+        let tea =
+            beside.memory(space()).seen().await.unwrap().records(&MemoryFilter::default()).await.unwrap().remove(0);
+        beside.memory(space()).retract(tea.record.record, None).await.unwrap();
+        assert_eq!(seen(ada, one.id, fork.branch).await, ["cake"]);
+        assert_eq!(now(&notes(ada)).await, ["tea"]);
+        // Taken over, all sessions see it; once more is nothing new.
+        let promotion = memory.promote().await.unwrap();
+        assert_eq!((promotion.records.len(), promotion.there, promotion.beside.len()), (2, 0, 0));
+        for (session, branch) in [(one.id, one.current), (two.id, two.current)] {
+            assert_eq!(seen(ada, session, branch).await, ["tea", "pie"]);
+        }
+        assert_eq!(memory.promote().await.unwrap(), Promotion::default());
+        let origin = notes(ada).record_of(cake.record, None).await.unwrap().origin;
+        assert_eq!(origin, Some(cake.at));
+        // What the fork inherited is there already, what it retracted goes for all.
+        let promotion = beside.memory(space()).promote().await.unwrap();
+        assert_eq!((promotion.records.len(), promotion.there), (0, 1));
+        assert_eq!(now(&notes(ada)).await, ["pie"]);
+        assert_verifies(&world.store);
+    });
+}
+
+#[test]
+fn what_a_rewound_branch_wrote_reaches_nobody() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        let session = ada.create_session(NewSession::default()).await.unwrap();
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("begin")).await.unwrap();
+        let kept = writer.memory(space()).assert(&fact("before")).await.unwrap().at;
+        writer.memory(space()).assert(&fact("after")).await.unwrap();
+        writer.release().await.unwrap();
+        let options = ForkOptions { seq: Some(kept.seq), ..ForkOptions::default() };
+        let back = ada.fork(session.id, options).await.unwrap().branch;
+        ada.make_current(session.id, back).await.unwrap();
+        assert_eq!(seen(ada, session.id, back).await, ["before"]);
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        assert_eq!(writer.memory(space()).promote().await.unwrap().records.len(), 1);
+        assert_eq!(now(&notes(ada)).await, ["before"]);
+        let other = ada.create_session(NewSession::default()).await.unwrap();
+        assert_eq!(seen(ada, other.id, other.current).await, ["before"]);
+    });
+}
+
+#[test]
+fn two_branches_that_say_or_replace_the_same_are_taken_over_one_after_the_other() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        let first = notes(ada).assert(&fact("lives in Paris")).await.unwrap().record;
+        let mut writers = Vec::new();
+        for _ in 0..2 {
+            let session = ada.create_session(NewSession::default()).await.unwrap().id;
+            writers.push(ada.writer(session, None, WriterOptions::default()).await.unwrap());
+        }
+        let (one, two) = (writers[0].memory(space()), writers[1].memory(space()));
+        for memory in [&one, &two] {
+            memory.assert(&fact("has a dog")).await.unwrap();
+        }
+        one.supersede(first, &fact("lives in Berlin")).await.unwrap();
+        let rome = two.supersede(first, &fact("lives in Rome")).await.unwrap().record;
+        one.promote().await.unwrap();
+        // What both say is one record. What replaces the same stands beside it, and is named.
+        let promotion = two.promote().await.unwrap();
+        assert_eq!((promotion.records, promotion.there, promotion.beside), (vec![rome], 1, vec![rome]));
+        assert_eq!(now(&notes(ada)).await, ["has a dog", "lives in Berlin", "lives in Rome"]);
+        // A writer that was fenced takes nothing over.
+        one.assert(&fact("late")).await.unwrap();
+        let take_over = WriterOptions { take_over: true, ..WriterOptions::default() };
+        let _newer = ada.writer(writers[0].session(), None, take_over).await.unwrap();
+        assert_eq!(code(one.promote().await), "epoch_passed");
+        assert_eq!(code(one.assert(&fact("later")).await), "epoch_passed");
+        assert_eq!(now(&notes(ada)).await.len(), 3);
         assert_verifies(&world.store);
     });
 }
