@@ -56,6 +56,18 @@ impl Client {
     }
 }
 
+impl Client {
+    /// How far each of this principal's user's namespaces has come.
+    pub(crate) async fn memory_positions(&self) -> Result<Vec<Position>> {
+        let filter = JournalFilter { kind: Some(JournalKind::Memory), ..JournalFilter::default() };
+        let states = self.core.0.ledger.journals(filter).await?;
+        let is_one = |state: &&JournalState| {
+            self.sees(state) && state.status == JournalStatus::Open && state.family.0 == state.id.0
+        };
+        Ok(states.iter().filter(is_one).map(|state| Position { journal: state.id, seq: state.head }).collect())
+    }
+}
+
 impl Memory {
     /// The state of its journal; none before anything was written to it.
     pub(super) async fn state(&self) -> Result<Option<JournalState>> {

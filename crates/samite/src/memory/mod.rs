@@ -18,7 +18,7 @@ pub use samite_model::memory::*;
 pub use write::{NewRecord, Written};
 
 use crate::client::Client;
-use samite_model::Position;
+use samite_model::{Error, Position, Result};
 
 /// One namespace of one owner, as a principal sees it.
 #[derive(Clone)]
@@ -27,12 +27,14 @@ pub struct Memory {
     namespace: Namespace,
     /// What was written along the ancestry of this position is seen as well.
     on: Option<Position>,
+    /// Nothing that was written to the namespace after this seq is seen.
+    until: Option<u64>,
 }
 
 impl Client {
     /// A namespace of this principal's user. It is made by the first record that is written to it.
     pub fn memory(&self, namespace: Namespace) -> Memory {
-        Memory { client: self.clone(), namespace, on: None }
+        Memory { client: self.clone(), namespace, on: None, until: None }
     }
 }
 
@@ -47,5 +49,22 @@ impl Memory {
     #[must_use]
     pub fn on(&self, position: Position) -> Self {
         Self { on: Some(position), ..self.clone() }
+    }
+
+    /// The namespace as it was seen at a position of a session when the last checkpoint up to there was taken.
+    ///
+    /// # Errors
+    /// `not_found` (`no_tree`) when there is no checkpoint up to there.
+    pub async fn at_checkpoint(&self, position: Position) -> Result<Self> {
+        let tree = self.client.tree_at(position).await?.ok_or_else(|| {
+            Error::not_found("no_tree", format!("there is no checkpoint up to seq {}", position.seq))
+                .hint("take one: `samite checkpoint SESSION`")
+        })?;
+        // One that was made later was not there.
+        let of = match self.state().await? {
+            Some(state) => tree.tree.memory.iter().find(|at| at.journal == state.id).map_or(0, |at| at.seq),
+            None => 0,
+        };
+        Ok(Self { on: Some(position), until: Some(of), ..self.clone() })
     }
 }

@@ -6,6 +6,7 @@ use samite_ledger::Read;
 use samite_memory::{Ended, Standing, Standings};
 use samite_model::memory::{Operation, RecordKind, Trust};
 use samite_model::{Error, Position, RecordId, Result};
+use std::collections::HashSet;
 
 const PAGE: usize = 512;
 
@@ -57,10 +58,11 @@ impl Memory {
                 _ => Ok(standings),
             };
         };
+        let head = self.until.map_or(state.head, |until| until.min(state.head));
         let last = match recorded {
             Some(RecordedIn::Seq(seq)) if seq > state.head => return Err(no_position(seq, state.head)),
-            Some(RecordedIn::Seq(seq)) => seq,
-            _ => state.head,
+            Some(RecordedIn::Seq(seq)) => seq.min(head),
+            _ => head,
         };
         let core = &self.client.core;
         let mut from = 1;
@@ -103,6 +105,20 @@ impl Memory {
                 && (filter.all || standing.is_found(standings.settings(), time))
         };
         Ok(standings.all().iter().filter(is_listed).cloned().collect())
+    }
+
+    /// What is found here and was not in another view of the namespace, and what was found there and is not here.
+    ///
+    /// # Errors
+    /// As [`Memory::standings`].
+    pub async fn changed_since(&self, before: &Self) -> Result<(Vec<Standing>, Vec<Standing>)> {
+        let filter = MemoryFilter::default();
+        let (now, then) = (self.records(&filter).await?, before.records(&filter).await?);
+        let without = |all: &[Standing], others: &[Standing]| {
+            let others: HashSet<RecordId> = others.iter().map(|one| one.record.record).collect();
+            all.iter().filter(|one| !others.contains(&one.record.record)).cloned().collect()
+        };
+        Ok((without(&now, &then), without(&then, &now)))
     }
 
     fn time(&self, filter: &MemoryFilter) -> i64 {

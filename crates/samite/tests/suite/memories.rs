@@ -2,7 +2,7 @@
 
 use crate::children::{Role, soon, start};
 use crate::place::Place;
-use crate::support::{World, assert_verifies, event, principal, run};
+use crate::support::{World, assert_verifies, attached, event, principal, run, take};
 use samite::memory::{
     Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, Promotion, RecordKind,
     RecordedIn, RevokedSource, Treatment, Trust, Validity, Verdict, Written,
@@ -563,5 +563,38 @@ fn two_branches_that_say_or_replace_the_same_are_taken_over_one_after_the_other(
         assert_eq!(code(one.assert(&fact("later")).await), "epoch_passed");
         assert_eq!(now(&notes(ada)).await.len(), 3);
         assert_verifies(&world.store);
+    });
+}
+
+#[test]
+fn a_checkpoint_fixes_what_was_there_to_be_found() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let ada = store.client().await.unwrap();
+        let session = attached(&ada, &work).await;
+        let branch = ada.current_branch(session).await.unwrap();
+        let none = take(&ada, session).await.position;
+        let tea = notes(&ada).assert(&fact("tea")).await.unwrap().record;
+        named(&ada, &["other"]).assert(&fact("elsewhere")).await.unwrap();
+        let writer = ada.writer(session, None, WriterOptions::default()).await.unwrap();
+        writer.memory(space()).assert(&fact("cake")).await.unwrap();
+        writer.release().await.unwrap();
+        let first = take(&ada, session).await.position;
+        notes(&ada).supersede(tea, &fact("coffee")).await.unwrap();
+        let later = take(&ada, session).await.position;
+        let at = async |position| now(&notes(&ada).at_checkpoint(position).await.unwrap()).await;
+        assert_eq!(at(none).await, [""; 0]);
+        assert_eq!(at(first).await, ["tea", "cake"]);
+        assert_eq!(at(later).await, ["coffee", "cake"]);
+        let (before, after) =
+            (notes(&ada).at_checkpoint(first).await.unwrap(), notes(&ada).at_checkpoint(later).await.unwrap());
+        let (came, went) = after.changed_since(&before).await.unwrap();
+        let texts = |all: Vec<samite::memory::Standing>| all.into_iter().map(|one| one.record.text).collect::<Vec<_>>();
+        assert_eq!((texts(came), texts(went)), (vec!["coffee".to_owned()], vec!["tea".to_owned()]));
+        let start = samite_model::Position { journal: branch, seq: 0 };
+        assert_eq!(code(notes(&ada).at_checkpoint(start).await.map(|_| ())), "no_tree");
+        assert_verifies(store.store());
     });
 }
