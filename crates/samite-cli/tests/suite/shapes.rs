@@ -260,7 +260,7 @@ fn run_all(page: &Page, place: &Place) {
     run(&["checkpoint", &third, "--no-environment"]);
     run(&["branch", "keep", &third, "--days", "0"]);
     artifacts(page, place, &id, &fork);
-    memories(page, place);
+    memories(page, place, &id);
     left(page, place);
     run(&["log", &fork]);
     run(&["append", &fork, "--text", "go on", "--attributes", r#"{"role": "user"}"#]);
@@ -345,7 +345,7 @@ fn erasures(page: &Page, place: &Place) {
 }
 
 /// Something published, looked at, made again, and about to go. The branch works in `second`.
-fn memories(page: &Page, place: &Place) {
+fn memories(page: &Page, place: &Place, session: &str) {
     let run = |arguments: &[&str]| page.run(place, &[&["memory"], arguments, &["--namespace", "notes"]].concat());
     let journal = "7".repeat(32);
     let tea = ["add", "tea", "--metadata", "place=home", "--valid-from", "2024-01-01", "--valid-to", "2124-01-01"];
@@ -373,6 +373,19 @@ fn memories(page: &Page, place: &Place) {
     run(&["retract", &edge, "--reason", "they fell out"]);
     run(&["get", &edge]);
     page.run(place, &["memory", "stats"]);
+    let on = ["--session", session];
+    let own = text(&run(&[&["add", "for itself"][..], &on].concat()), "/id");
+    let other = text(&run(&[&["supersede", &own, "for itself alone"][..], &on].concat()), "/id");
+    run(&[&["pin", &other, "--off"][..], &on].concat());
+    run(&[&["list"][..], &on].concat());
+    run(&["promote", session]);
+    run(&[&["add", "once more"][..], &on].concat());
+    let all = run(&["list"]);
+    let first = text(&all, "/records/0/id");
+    run(&[&["retract", &first][..], &on].concat());
+    let tree = page.run(place, &["checkpoint", session])["seq"].as_u64().unwrap();
+    run(&[&["add", "after that"][..], &on].concat());
+    run(&["diff", &format!("{session}@{tree}"), session]);
 }
 
 fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {

@@ -1,7 +1,7 @@
 //! `samite memory add`.
 
 use super::new::New;
-use super::within::Within;
+use super::within::Target;
 use crate::printer::words::short_id;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
@@ -26,7 +26,7 @@ Examples:
   echo 'a longer text' | samite memory add -n notes -")]
 pub(crate) struct Add {
     #[command(flatten)]
-    within: Within,
+    target: Target,
     #[command(flatten)]
     new: New,
 }
@@ -55,8 +55,16 @@ impl Answer for Done {
 impl Add {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Create)?.client().await?;
-        let memory = self.within.of(&client)?;
-        let written = memory.assert(&self.new.record(&memory).await?).await?;
+        let memory = self.target.seen(&client).await?;
+        let new = self.new.record(&memory).await?;
+        let written = match &self.target.session {
+            Some(session) => {
+                let found = session.find_branch(&client).await?;
+                let namespace = memory.namespace().clone();
+                surface.write_to(&client, found, async |writer| writer.memory(namespace).assert(&new).await).await?
+            }
+            None => memory.assert(&new).await?,
+        };
         surface.printer.answer(&Done::new(written))?;
         Ok(ExitCode::SUCCESS)
     }

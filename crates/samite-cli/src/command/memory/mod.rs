@@ -1,12 +1,14 @@
 //! `samite memory`.
 
 mod add;
+mod diff;
 mod get;
 mod history;
 mod list;
 mod new;
 mod pin;
 mod policy;
+mod promote;
 mod quarantine;
 mod retract;
 mod revoke;
@@ -36,6 +38,8 @@ pub(crate) enum Memory {
     Quarantine(quarantine::Quarantine),
     Revoke(revoke::Revoke),
     Policy(policy::Policy),
+    Promote(promote::Promote),
+    Diff(diff::Diff),
     Stats(stats::Stats),
 }
 
@@ -52,6 +56,8 @@ impl Memory {
             Self::Quarantine(command) => command.run(surface).await,
             Self::Revoke(command) => command.run(surface).await,
             Self::Policy(command) => command.run(surface).await,
+            Self::Promote(command) => command.run(surface).await,
+            Self::Diff(command) => command.run(surface).await,
             Self::Stats(command) => command.run(surface).await,
         }
     }
