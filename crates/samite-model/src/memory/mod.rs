@@ -1,9 +1,11 @@
-//! Long-term memory: namespaces, records, where they come from, and what was decided about them. Pure.
+//! Long-term memory: namespaces, records, where they come from, what was decided about them, and
+//! the spaces of their vectors. Pure.
 
 mod namespace;
 mod operation;
 mod record;
 mod settings;
+mod space;
 mod trust;
 
 pub use namespace::Namespace;
@@ -12,4 +14,5 @@ pub use operation::{
 };
 pub use record::{Edge, Extractor, Provenance, Record, RecordKind, Span, TEXT, Validity, WriterName, not_pinnable};
 pub use settings::{Adoption, MemorySettings, Treatment};
+pub use space::{Normalisation, Pooling, Space, SpaceParts};
 pub use trust::Trust;
