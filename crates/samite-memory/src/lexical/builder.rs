@@ -47,7 +47,7 @@ impl Builder {
                 if token.position >= next {
                     next = token.position + 1;
                     if let Some(length) = lengths.get_mut(field.number()) {
-                        *length += u32::from(!token.is_stop(languages));
+                        *length += 1;
                     }
                 }
             }

@@ -15,9 +15,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// From each document's predecessor among the visible documents, or [`NONE`]. A number of no document is none.
+    /// From each document's predecessor, or [`NONE`]. A number of no document is none. Links in a circle do no harm.
     ///
-    /// The caller leads links past what is invisible. Links in a circle do no harm.
+    /// The caller gives no link from or to an invisible document, so that nothing about it is known.
     pub fn new(mut previous: Vec<u32>) -> Self {
         let count = previous.len();
         let mut first = vec![NONE; count];
@@ -49,13 +49,16 @@ impl Context {
         })
     }
 
-    /// Gives `add` every document that has this one as a neighbour, with the weight that it has there.
+    /// Gives `add` every document that has this one as a neighbour, with the weight that it has there. Weights end at 0.
     pub(super) fn spread(&self, document: u32, back: &[f32], ahead: &[f32], add: &mut impl FnMut(u32, f32)) {
         if self.previous.is_empty() {
             return;
         }
         let mut before = document;
         for weight in ahead {
+            if *weight == 0.0 {
+                break;
+            }
             match self.previous(before) {
                 Some(previous) => before = previous,
                 None => break,
@@ -66,7 +69,9 @@ impl Context {
     }
 
     fn spread_to_successors(&self, document: u32, back: &[f32], add: &mut impl FnMut(u32, f32)) {
-        if let [weight, further @ ..] = back {
+        if let [weight, further @ ..] = back
+            && *weight != 0.0
+        {
             for successor in self.successors(document) {
                 add(successor, *weight);
                 self.spread_to_successors(successor, further, add);

@@ -39,7 +39,7 @@ struct Block {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     documents: u32,
-    /// For each field the words that are no stop words, by document; empty if no document has any. At most 65,535 are counted.
+    /// For each field how many words it has, by document; empty if no document has any. At most 65,535 are counted.
     lengths: [Vec<u16>; FIELDS],
     languages: Vec<u8>,
     terms: usize,
@@ -119,7 +119,7 @@ impl Part {
             + self.postings.capacity()
     }
 
-    /// The length of a document's field: its words that are no stop words.
+    /// The length of a document's field in words.
     pub(super) fn length(&self, field: usize, document: u32) -> u16 {
         self.lengths.get(field).and_then(|field| field.get(document as usize)).copied().unwrap_or(0)
     }

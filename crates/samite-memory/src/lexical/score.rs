@@ -88,11 +88,13 @@ impl Corpus<'_> {
                     *fields |= hit.fields();
                 }
             }
-            scorer.shares(&term, |document, share| {
-                if let Some(sum) = sums.get_mut(document as usize) {
-                    *sum += share;
+            scorer.spread();
+            for document in &scorer.touched {
+                if let Some(sum) = sums.get_mut(*document as usize) {
+                    *sum += scorer.share(&term, *document);
                 }
-            });
+            }
+            scorer.clear();
             found.terms.push(term);
         }
         if weights.is_share {
@@ -110,21 +112,17 @@ impl Corpus<'_> {
         for (number, sought) in sought.iter().enumerate() {
             let term = scorer.find(sought);
             expect(&mut total, sought, &term, weights);
+            scorer.spread();
             for (document, matches) in documents.iter().zip(&mut all) {
-                let hit = scorer.hits.iter().find(|hit| hit.document == *document);
-                let frequencies = hit.map_or([0; FIELDS], |hit| hit.frequencies);
-                if hit.is_some() {
-                    matches.push(Match { term: number, frequencies, score: 0.0 });
+                let score = scorer.share(&term, *document);
+                let hit = scorer.hits.binary_search_by_key(document, |hit| hit.document);
+                let hit = hit.ok().and_then(|place| scorer.hits.get(place));
+                if hit.is_some() || score > 0.0 {
+                    let frequencies = hit.map_or([0; FIELDS], |hit| hit.frequencies);
+                    matches.push(Match { term: number, frequencies, score });
                 }
             }
-            scorer.shares(&term, |document, share| {
-                for (_, matches) in documents.iter().zip(&mut all).filter(|(asked, _)| **asked == document) {
-                    match matches.last_mut().filter(|last| last.term == number) {
-                        Some(last) => last.score = share,
-                        None => matches.push(Match { term: number, frequencies: [0; FIELDS], score: share }),
-                    }
-                }
-            });
+            scorer.clear();
         }
         if weights.is_share {
             for (document, matches) in documents.iter().zip(&mut all) {
@@ -254,8 +252,8 @@ impl<'a> Scorer<'a> {
         x
     }
 
-    /// Gives each document that has the term, or has a neighbour with it, its share.
-    fn shares(&mut self, term: &ScoredTerm, mut give: impl FnMut(u32, f32)) {
+    /// Adds up what each document and its neighbours have of the term that was found.
+    fn spread(&mut self) {
         let Self { weights, context, hits, y, touched, .. } = self;
         let mut add = |document: u32, x: f32| {
             if let Some(y) = y.get_mut(document as usize)
@@ -273,10 +271,19 @@ impl<'a> Scorer<'a> {
                 add(document, weight * hit.x);
             });
         }
-        let factor = term.weight * term.idf * weights.scale;
-        for document in touched.drain(..) {
-            if let Some(y) = y.get_mut(document as usize) {
-                give(document, factor * *y / (*y + weights.k1));
+    }
+
+    /// What the term that was spread adds to a document's score.
+    #[inline]
+    fn share(&self, term: &ScoredTerm, document: u32) -> f32 {
+        let y = self.y.get(document as usize).copied().unwrap_or(0.0);
+        if y > 0.0 { term.weight * term.idf * self.weights.scale * y / (y + self.weights.k1) } else { 0.0 }
+    }
+
+    /// Forgets what was spread.
+    fn clear(&mut self) {
+        for document in self.touched.drain(..) {
+            if let Some(y) = self.y.get_mut(document as usize) {
                 *y = 0.0;
             }
         }

@@ -47,10 +47,10 @@ pub struct Weights {
     pub stop_words: f32,
     /// What a term that is a visible document's speaker's name weighs besides, which is also no longer expected.
     pub names: f32,
-    /// The weights of the first, second and third predecessor.
-    pub back: [f32; 3],
-    /// The weights of the first, second and third successors.
-    pub ahead: [f32; 3],
+    /// The weights of the first predecessor, the second and so on, up to the first 0.
+    pub back: [f32; 4],
+    /// The weights of the first successors, the second and so on, up to the first 0.
+    pub ahead: [f32; 4],
     /// Whether the score is divided by the sum of the weighted `idf` of the expected terms, so that 1 means that the document
     /// answers all of the query.
     pub is_share: bool,
@@ -68,8 +68,8 @@ impl Weights {
             kinds: KINDS,
             stop_words: 0.0,
             names: 1.0,
-            back: [0.0; 3],
-            ahead: [0.0; 3],
+            back: [0.0; 4],
+            ahead: [0.0; 4],
             is_share: false,
         }
     }
@@ -94,14 +94,14 @@ impl Default for Weights {
     fn default() -> Self {
         let mut weights = Self::bm25();
         for field in &mut weights.fields {
-            field.b = 0.4;
+            field.b = 0.5;
         }
         Self {
-            k1: 0.4,
+            k1: 0.35,
             scale: 1.0,
             names: 0.2,
-            back: [0.5, 0.3, 0.1],
-            ahead: [0.3, 0.2, 0.1],
+            back: [0.5, 0.3, 0.2, 0.1],
+            ahead: [0.2, 0.1, 0.0, 0.0],
             is_share: true,
             ..weights
         }

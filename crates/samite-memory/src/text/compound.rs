@@ -122,7 +122,7 @@ fn segment(text: &str, before: char, sink: &mut Sink) -> bool {
     }
     let short = cut(core, 4 * MAX_CHARACTERS);
     if only_apostrophes {
-        sink.push(Kind::Whole, &short.replace(is_apostrophe, ""), position);
+        sink.push(Kind::Word, &short.replace(is_apostrophe, ""), position);
         return true;
     }
     sink.push(Kind::Whole, &short.replace(is_apostrophe, "'").replace('\u{2010}', "-"), position);

@@ -1,6 +1,7 @@
 //! What language a document is in, and the stems of its words.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use frostem::{Algorithm, Stemmer};
 use samite_model::{Error, Result};
@@ -144,17 +145,22 @@ pub(crate) const LANGUAGES: usize = 64;
 impl Languages {
     /// What a document's words say, all of its fields' together.
     ///
-    /// A language is taken for another than the script's usual one when at least two of its stop words are there and clearly
+    /// A language is taken for another than the script's usual one when at least two different stop words of it are there and clearly
     /// more than of the usual one: a wrong guess costs more than none, since most short texts are in the usual one, and a
     /// word is found as it was typed in any case.
     pub fn of<'a>(tokens: impl IntoIterator<Item = &'a Token>) -> Self {
         let mut counts = [0_u32; Language::ALL.len()];
+        let mut shared = counts;
         let (mut ukrainian, mut persian) = (0_u32, 0_u32);
+        let mut seen = HashSet::new();
         for token in tokens {
-            let mut stop = token.stop;
+            // Each word tells once: "La La Land" is not twice as French as "La Land".
+            let mut stop = if token.stop != 0 && seen.insert(token.text.as_str()) { token.stop } else { 0 };
             while stop != 0 {
-                if let Some(count) = counts.get_mut(stop.trailing_zeros() as usize) {
+                let language = stop.trailing_zeros() as usize;
+                if let (Some(count), Some(shared)) = (counts.get_mut(language), shared.get_mut(language)) {
                     *count += 1;
+                    *shared += u32::from(token.stop & Language::English.bit() != 0);
                 }
                 stop &= stop - 1;
             }
@@ -168,8 +174,10 @@ impl Languages {
         let mut code = 0_u8;
         let mut most = 0;
         for (other, language) in (0_u8..).zip(Language::LATIN).skip(1) {
-            let found = count(language);
-            if found >= 2 && found > most && found * 2 > count(Language::English) * 3 {
+            // Words that both languages have, such as "in", tell nothing.
+            let shared = shared.get(language as usize).copied().unwrap_or(0);
+            let (found, english) = (count(language) - shared, count(Language::English) - shared);
+            if found >= 2 && found > most && found > english * 2 {
                 (code, most) = (other, found);
             }
         }

@@ -16,6 +16,7 @@ mod compound;
 mod date;
 mod fold;
 mod language;
+mod question;
 mod scan;
 mod script;
 mod stop;
@@ -24,6 +25,7 @@ mod token;
 pub use date::NamedDate;
 pub(crate) use language::LANGUAGES;
 pub use language::{Language, Languages};
+pub use question::asks;
 pub use script::Script;
 pub use token::{Kind, MAX_CHARACTERS, Token, tokens};
 

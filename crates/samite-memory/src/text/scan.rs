@@ -77,6 +77,11 @@ fn symbol(text: &str, at: usize, character: char, flag: &mut Option<usize>, sink
     sink.push(Kind::Symbol, text.get(start..end).unwrap_or_default(), position);
 }
 
+/// Whether it is of a script without spaces whose characters are letters: one of them says nothing.
+fn is_spelled(text: &str) -> bool {
+    text.starts_with(|first| matches!(first, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'))
+}
+
 /// A script without spaces: each character with its marks, and each two neighbours.
 fn unspaced(text: &str, sink: &mut Sink) {
     let starts = text
@@ -94,7 +99,11 @@ fn unspaced(text: &str, sink: &mut Sink) {
                 sink.flush_dates();
             }
             let position = sink.advance();
-            sink.push(if alone { Kind::Word } else { Kind::Single }, one, position);
+            if alone {
+                sink.push(Kind::Word, one, position);
+            } else if !is_spelled(one) {
+                sink.push(Kind::Single, one, position);
+            }
             if let Some((first, _, place)) = before {
                 sink.push(Kind::Pair, text.get(first..end).unwrap_or_default(), place);
             }

@@ -51,7 +51,7 @@ const LISTS: [(Language, &str); 19] = [
     ),
     (
         Language::Italian,
-        "a ad agli ai al alla alle allo anche avere aveva c che chi ci come con contro cosa cui d da dagli dai dal dalla dalle de degli
+        "a ad agli ai al alla alle allo anche avere aveva c che chi ci come con contro cosa cui d da dagli dai dal dalla dalle degli
         dei del della delle dello di dopo dove e è ed era erano fa gli ha hai hanno ho i il in io l la le lei li lo loro lui ma
         mi mia mio ne negli nei nel nella nelle nello noi non nostra nostro o per perché più quale quando quanto quella quello
         questa queste questi questo sarà se sei si sia siamo sono sta su sua sugli sui sul sulla suo te ti tra tu tua tuo un una
@@ -153,4 +153,4 @@ const ENGLISH: &str = "a an the i me my mine myself we us our ours ourselves you
     doing done have has had having can could will would shall should may might must and or but nor if then than so because as while
     of at by for with about against between into through to from up down in out on off over under what which who whom whose when
     where why how there here again further once all any both each few more most other some such no not only own same too very just
-    s t d ll m re ve ain aren couldn didn doesn don hadn hasn haven isn mustn needn shan shouldn wasn weren won wouldn";
+    s t d ll m re ve don didn doesn isn aren wasn weren haven hasn hadn couldn wouldn shouldn";

@@ -39,7 +39,7 @@ fn the_bytes_are_as_written_down() {
         &[1, 1][..],               // format, analyser
         &[2],                      // documents
         &[0b101],                  // lengths of body and speaker
-        &[2, 2, 1, 0],             // two words each, one and none
+        &[2, 3, 1, 0],             // two and three words, one and none
         &[2, 0],                   // both in English
         &[3],                      // terms
         b"\0\x03ann\x03",          // whole, three bytes of postings
