@@ -100,8 +100,25 @@ struct Joins {
     letters: bool,
     /// Whether each word is one character.
     initials: bool,
-    /// Whether an ending or an elision was left out.
-    dropped: bool,
+}
+
+/// Without the ending of a genitive or contraction, and without the elision before a word.
+fn without_contraction(core: &str) -> &str {
+    let listed = |word: &str, list: &[&str]| list.iter().any(|entry| word.eq_ignore_ascii_case(entry));
+    let mut rest = core;
+    while let Some((word, ending)) = rest.rsplit_once(is_apostrophe)
+        && listed(ending, &ENDINGS)
+        && !word.is_empty()
+    {
+        rest = word;
+    }
+    if let Some((elision, word)) = rest.split_once(is_apostrophe)
+        && listed(elision, &ELISIONS)
+        && !word.is_empty()
+    {
+        rest = word;
+    }
+    self::core(rest).unwrap_or(rest)
 }
 
 /// The terms of one segment: its words, and the whole of it. Whether it has any.
@@ -114,14 +131,14 @@ fn segment(text: &str, before: char, sink: &mut Sink) -> bool {
     } else {
         core
     };
+    let core = without_contraction(core);
     let position = sink.position;
     let joins = words(core, before, sink);
-    let only_apostrophes = joins.kinds == APOSTROPHE;
-    if !core.contains(is_joiner) || joins.dropped && only_apostrophes {
+    if !core.contains(is_joiner) {
         return true;
     }
     let short = cut(core, 4 * MAX_CHARACTERS);
-    if only_apostrophes {
+    if joins.kinds == APOSTROPHE {
         sink.push(Kind::Word, &short.replace(is_apostrophe, ""), position);
         return true;
     }
@@ -155,18 +172,10 @@ fn words(core: &str, before: char, sink: &mut Sink) -> Joins {
             _ => OTHER,
         };
         if !word.is_empty() {
-            let listed = |list: &[&str]| list.iter().any(|entry| word.eq_ignore_ascii_case(entry));
-            let ending = start > 0 && is_apostrophe(before) && listed(&ENDINGS);
-            let elision =
-                is_apostrophe(after) && !is_apostrophe(before) && at + joiner.len() < core.len() && listed(&ELISIONS);
-            if ending || elision {
-                joins.dropped = true;
-            } else {
-                joins.words += 1;
-                joins.letters &= word.chars().all(char::is_alphabetic);
-                joins.initials &= word.chars().nth(1).is_none();
-                atom(word, before, sink);
-            }
+            joins.words += 1;
+            joins.letters &= word.chars().all(char::is_alphabetic);
+            joins.initials &= word.chars().nth(1).is_none();
+            atom(word, before, sink);
         }
         start = at + joiner.len();
         before = after;

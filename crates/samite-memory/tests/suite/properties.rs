@@ -25,6 +25,22 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Words of the letters of one script, which stemmers take apart.
+fn word() -> impl Strategy<Value = String> {
+    let letters = prop_oneof![
+        Just('a'..='z'),
+        Just('α'..='ω'),
+        Just('а'..='я'),
+        Just('\u{627}'..='\u{64a}'),
+        Just('\u{905}'..='\u{94d}'),
+        Just('\u{b85}'..='\u{bcd}'),
+    ];
+    letters.prop_flat_map(|range| {
+        prop::collection::vec(proptest::char::range(*range.start(), *range.end()), 1..24)
+            .prop_map(|letters| letters.into_iter().collect())
+    })
+}
+
 const WORDS: &[&str] = &[
     "running",
     "Häuser",
@@ -73,7 +89,7 @@ const SIGNS: [&str; 30] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn every_text_has_terms_within_limits(text in text()) {
@@ -87,6 +103,13 @@ proptest! {
         }
         let languages = Languages::of(&found);
         prop_assert_eq!(Languages::from_code(languages.code()).unwrap(), languages);
+    }
+
+    #[test]
+    fn every_word_has_a_stem_in_every_language(word in word()) {
+        for language in Language::ALL {
+            prop_assert!(!language.stem(&word).is_empty());
+        }
     }
 
     #[test]
@@ -156,13 +179,11 @@ fn add(builder: &mut Builder, document: &Document) {
     builder.add(&[(Field::Body, &document.0.join(" ")), (Field::Speaker, document.1)]).unwrap();
 }
 
+/// The scores and fields of visible documents.
+type Seen = Vec<(f32, u8)>;
+
 /// All documents in parts of so many, and the visible ones alone in one part, each with scores and explanations.
-fn both_ways(
-    documents: &[Document],
-    size: usize,
-    query: &str,
-    weights: &Weights,
-) -> (Vec<(f32, u8)>, Vec<(f32, u8)>, Scores, Scores) {
+fn both_ways(documents: &[Document], size: usize, query: &str, weights: &Weights) -> (Seen, Seen, Scores, Scores) {
     let visible: Vec<usize> = (0..documents.len()).filter(|number| documents[*number].2).collect();
     let mut all_previous = vec![NONE; documents.len()];
     let mut only_previous = vec![NONE; visible.len()];
@@ -202,8 +223,8 @@ fn both_ways(
 
     let seen = visible.iter().map(|number| (all.scores[*number], all.fields[*number])).collect();
     let alone = only.scores.iter().copied().zip(only.fields.iter().copied()).collect();
-    for number in 0..documents.len() {
-        assert!(documents[number].2 || all.scores[number] == 0.0 && all.fields[number] == 0);
+    for (number, document) in documents.iter().enumerate() {
+        assert!(document.2 || all.scores[number] == 0.0 && all.fields[number] == 0);
     }
     (seen, alone, all, only)
 }
