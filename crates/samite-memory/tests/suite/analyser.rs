@@ -1,6 +1,6 @@
 //! Tables of what is found by what, in many languages and forms.
 
-use samite_memory::text::{Kind, Language, Languages, NamedDate, Script, tokens};
+use samite_memory::text::{ANALYSER, Kind, Language, Languages, NamedDate, Script, tokens};
 
 use crate::find::finds;
 
@@ -309,4 +309,35 @@ fn long_texts_and_long_words_are_cut() {
     assert_eq!(tokens(&characters).len(), (1 << 19) - 1);
     let numbers = "1,".repeat(1 << 19);
     assert_eq!(tokens(&numbers).iter().filter(|token| token.text == "1").count(), 1 << 19);
+}
+
+/// If this changes, indexes that are there do not fit any more: count `ANALYSER` up.
+#[test]
+fn golden_terms_of_the_analyser() {
+    assert_eq!(ANALYSER, 1);
+    for (text, expected) in [
+        (
+            "Caroline’s café—don't RE-run user_id=42 v1.2",
+            "carolin cafe don re run re-run rerun user id user_id userid 42 user_id=42 v1 2 v1.2 1.2",
+        ),
+        (
+            "I ran 5 races; they're running easily on 7 May 2023",
+            "i ran 5 race they run easili on 7 may 2023 month:05 date:2023-05 date:05-07 date:2023-05-07",
+        ),
+        ("Größe ﬁne ｆｕｌｌ İstanbul naïve Ünïted", "gross fine full istanbul naiv unit"),
+        ("東京タワーへ行く", "東 京 東京 タ 京タ ワ タワ ー ワー へ ーへ 行 へ行 く 行く"),
+        ("한국어 test", "한 국 한국 어 국어 test"),
+        ("Die Häuser und die Bücher sind nicht teuer", "die haus und die buch sind nicht teu"),
+        ("Les enfants mangeaient des pommes dans le jardin de l’école", "le enfant mang de pomm dan le jardin de ecol"),
+        ("Los niños estaban jugando con las canciones de la casa", "los nin estab jug con las cancion de la cas"),
+        ("Мы купили новые книги в магазине", "мы куп нов книг в магазин"),
+        ("ذهب الأولاد إلى المدرسة الكبيرة", "ذهب اولاد ال مدرس كبير"),
+        ("लड़के ने किताबें पढ़ीं", "लडक न किताब पढ"),
+        (
+            "กินข้าว 👍🏽 https://example.com/a?b=C++",
+            "กิน นข้ ข้า าว 👍 https exampl com example.com a b c c++ https://example.com/a?b=c++",
+        ),
+    ] {
+        assert_eq!(terms(text).join(" "), expected, "{text}");
+    }
 }
