@@ -69,13 +69,20 @@ impl Context {
     }
 
     fn spread_to_successors(&self, document: u32, back: &[f32], add: &mut impl FnMut(u32, f32)) {
-        if let [weight, further @ ..] = back
-            && *weight != 0.0
-        {
-            for successor in self.successors(document) {
-                add(successor, *weight);
-                self.spread_to_successors(successor, further, add);
+        let mut from = document;
+        for (place, weight) in back.iter().enumerate().take_while(|(_, weight)| **weight != 0.0) {
+            let mut successors = self.successors(from);
+            let Some(first) = successors.next() else { return };
+            if let Some(second) = successors.next() {
+                let further = back.get(place + 1..).unwrap_or_default();
+                for successor in [first, second].into_iter().chain(successors) {
+                    add(successor, *weight);
+                    self.spread_to_successors(successor, further, add);
+                }
+                return;
             }
+            add(first, *weight);
+            from = first;
         }
     }
 }

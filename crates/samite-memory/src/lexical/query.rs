@@ -11,6 +11,8 @@ pub const MAX_TERMS: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     pub(super) tokens: Vec<Token>,
+    /// What its own words say, if it is long enough: its stop words are none of what is looked for in any document.
+    languages: Languages,
 }
 
 /// A query's term as documents have it: the same word has other stems in other languages.
@@ -38,7 +40,7 @@ impl Query {
         tokens.retain(|token| seen.insert(token.text.clone()));
         tokens.sort_by_key(|token| token.position);
         tokens.truncate(MAX_TERMS);
-        Self { tokens }
+        Self { languages: Languages::of(&tokens), tokens }
     }
 
     /// Its distinct terms before they are stemmed.
@@ -53,16 +55,17 @@ impl Query {
 
     /// The terms that documents in these languages have. What two words have in common as a stem is one term, the first's.
     pub(super) fn sought(&self, languages: &[Languages], stop_words: f32) -> Vec<Sought<'_>> {
+        let is_stop = |token: &Token, languages: Languages| token.is_stop(languages) || token.is_stop(self.languages);
         let only_stop_words: Vec<bool> = languages
             .iter()
-            .map(|languages| self.tokens.iter().all(|token| token.kind == Kind::Part || token.is_stop(*languages)))
+            .map(|languages| self.tokens.iter().all(|token| token.kind == Kind::Part || is_stop(token, *languages)))
             .collect();
         let mut seen: HashSet<(u8, String)> = HashSet::new();
         let mut all = Vec::new();
         for token in &self.tokens {
             let mut variants: Vec<Variant> = Vec::new();
             for (languages, only_stop_words) in languages.iter().zip(&only_stop_words) {
-                let factor = if token.is_stop(*languages) && !only_stop_words { stop_words } else { 1.0 };
+                let factor = if is_stop(token, *languages) && !only_stop_words { stop_words } else { 1.0 };
                 let term = token.term(*languages);
                 if factor == 0.0 || !seen.insert((languages.code(), term.clone().into_owned())) {
                     continue;

@@ -168,6 +168,16 @@ fn every_document_answers_in_its_own_language() {
 }
 
 #[test]
+fn stop_words_of_the_query_are_expected_of_no_document() {
+    let part = bodies(&["Die Katzen sind nicht im Haus", "zzz"]);
+    let weights = Weights { k1: 0.0, ..Weights::default() };
+    // With k1 0, a document that has all of the query has the share 1.
+    for query in ["Katze", "What did they do about the Katze?", "ist das die Katze"] {
+        assert_near(&score(&part, query, &weights, &Context::default()).scores, &[1.0, 0.0]);
+    }
+}
+
+#[test]
 fn documents_are_numbered_through_all_parts() {
     let (one, two) = (bodies(&["apple", "pear"]), bodies(&["fig", "apple", "plum"]));
     let (first, second) = (Bits::all(2), Bits::all(3));
