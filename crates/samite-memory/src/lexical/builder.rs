@@ -45,7 +45,7 @@ impl Builder {
                 found.push((self.term(token, languages), field.number()));
                 // A word's own term comes first of those that are made of it, and alone counts.
                 if token.position >= next {
-                    next = token.position + 1;
+                    next = token.position.saturating_add(1);
                     if let Some(length) = lengths.get_mut(field.number()) {
                         *length += 1;
                     }

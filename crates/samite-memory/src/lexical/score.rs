@@ -97,6 +97,7 @@ impl Corpus<'_> {
             scorer.clear();
             found.terms.push(term);
         }
+        found.hide(self);
         if weights.is_share {
             found.divide(self, &total);
         }
@@ -117,7 +118,7 @@ impl Corpus<'_> {
                 let score = scorer.share(&term, *document);
                 let hit = scorer.hits.binary_search_by_key(document, |hit| hit.document);
                 let hit = hit.ok().and_then(|place| scorer.hits.get(place));
-                if hit.is_some() || score > 0.0 {
+                if self.is_visible(*document) && (hit.is_some() || score > 0.0) {
                     let frequencies = hit.map_or([0; FIELDS], |hit| hit.frequencies);
                     matches.push(Match { term: number, frequencies, score });
                 }
@@ -133,6 +134,12 @@ impl Corpus<'_> {
             }
         }
         all
+    }
+
+    fn is_visible(&self, document: u32) -> bool {
+        let located =
+            self.locate(document).and_then(|(part, within)| Some(self.parts.get(part)?.visible.contains(within)));
+        located.unwrap_or(false)
     }
 
     /// The sum that the score of a document is a share of; 1 where there is nothing to have a share of.
@@ -157,6 +164,18 @@ fn expect(total: &mut [f32; LANGUAGES], sought: &Sought<'_>, term: &ScoredTerm, 
 }
 
 impl Scores {
+    /// Leaves nothing of what is invisible, whatever links the caller gave.
+    fn hide(&mut self, corpus: &Corpus<'_>) {
+        for part in &corpus.parts {
+            let scores = self.scores.iter_mut().skip(part.offset as usize);
+            for (score, document) in scores.zip(0..part.part.documents()) {
+                if *score > 0.0 && !part.visible.contains(document) {
+                    *score = 0.0;
+                }
+            }
+        }
+    }
+
     fn divide(&mut self, corpus: &Corpus<'_>, total: &[f32; LANGUAGES]) {
         for part in &corpus.parts {
             let scores = self.scores.iter_mut().skip(part.offset as usize);
@@ -210,7 +229,7 @@ impl<'a> Scorer<'a> {
                     let x = factor * self.frequency(part.part, posting.document, &posting.frequencies);
                     frequency += u32::from(x > 0.0);
                     is_name |= posting.frequencies.get(Field::Speaker.number()).is_some_and(|often| *often > 0);
-                    let document = part.offset + posting.document;
+                    let document = part.offset.saturating_add(posting.document);
                     self.hits.push(Hit { document, x, frequencies: posting.frequencies });
                 }
             }
@@ -246,7 +265,9 @@ impl<'a> Scorer<'a> {
         {
             if *frequency > 0 && weight.weight > 0.0 {
                 let length = single(u64::from(part.length(field, document))) / average;
-                x += weight.weight * single(u64::from(*frequency)) / (1.0 - weight.b + weight.b * length);
+                // A part whose bytes lie about lengths must not make a score that is no number.
+                let norm = (1.0 - weight.b + weight.b * length).max(0.01);
+                x += weight.weight * single(u64::from(*frequency)) / norm;
             }
         }
         x

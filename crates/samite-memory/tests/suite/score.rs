@@ -128,6 +128,20 @@ fn a_name_of_a_speaker_weighs_less_and_is_not_expected() {
 }
 
 #[test]
+fn an_invisible_neighbour_has_no_score() {
+    let part = bodies(&["apple", "pear", "plum"]);
+    let mut visible = Bits::all(3);
+    visible.remove(1);
+    let corpus = Corpus::new(&[(&part, &visible)]);
+    let (query, weights, context) = (Query::new("apple pear"), Weights::default(), Context::new(vec![NONE, 0, NONE]));
+    let scores = corpus.score(&query, &weights, &context);
+    // n 2, apple df 1: ln(1 + 1.5 / 1.5); pear df 0: ln(1 + 2.5 / 0.5).
+    let (apple, pear) = (2.0_f32.ln(), 6.0_f32.ln());
+    assert_near(&scores.scores, &[apple / 1.35 / (apple + pear), 0.0, 0.0]);
+    assert_eq!(corpus.explain(&query, &weights, &context, &[1]), [vec![]]);
+}
+
+#[test]
 fn an_explanation_adds_up_to_the_score() {
     let part = bodies(&["apple banana", "apple apple cherry", "banana", "fig"]);
     let visible = Bits::all(4);
