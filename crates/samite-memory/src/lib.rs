@@ -1,7 +1,9 @@
 //! Long-term memory: what is in a namespace, and the index that finds it by words and by vectors.
 
 mod bits;
+pub mod lexical;
 mod standing;
+pub mod text;
 
 pub use bits::Bits;
 pub use standing::{Ended, Standing, Standings};
