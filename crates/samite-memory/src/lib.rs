@@ -2,6 +2,7 @@
 
 mod bits;
 mod standing;
+pub mod vectors;
 
 pub use bits::Bits;
 pub use standing::{Ended, Standing, Standings};
