@@ -4,6 +4,7 @@ mod bits;
 pub mod lexical;
 mod standing;
 pub mod text;
+pub mod vectors;
 
 pub use bits::Bits;
 pub use standing::{Ended, Standing, Standings};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose errors people and programs see.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "samite-model",
     "samite-host",
     "samite-identity",
@@ -17,6 +17,7 @@ const CRATES: [&str; 13] = [
     "samite-policy",
     "samite-redact",
     "samite-embed",
+    "samite-memory",
     "samite",
     "samite-cli",
 ];
