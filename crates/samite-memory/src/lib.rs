@@ -2,6 +2,7 @@
 
 mod bits;
 pub mod lexical;
+pub mod search;
 mod standing;
 pub mod text;
 pub mod vectors;
