@@ -10,7 +10,7 @@ mod trust;
 
 pub use namespace::Namespace;
 pub use operation::{
-    Asserted, Changed, Decided, Opened, Operation, Pinned, Promoted, Replaces, Retracted, Revoked, Verdict,
+    Asserted, Changed, Decided, Opened, Operation, Pinned, Promoted, Replaces, Retracted, Revoked, Searched, Verdict,
 };
 pub use record::{Edge, Extractor, Provenance, Record, RecordKind, Span, TEXT, Validity, WriterName, not_pinnable};
 pub use settings::{Adoption, MemorySettings, Treatment};

@@ -240,6 +240,7 @@ impl BranchMemory<'_> {
                     owner,
                     parent: None,
                 });
+                commit.journals.push(self.memory.searches_to_be(journal));
                 let opened = Opened { namespace: self.memory.namespace.clone() };
                 drafts.push(core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?);
             }

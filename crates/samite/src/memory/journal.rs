@@ -85,6 +85,7 @@ impl Memory {
         if state.is_none() {
             let family = FamilyId(journal.0);
             commit.journals.push(NewJournal { id: journal, family, kind: JournalKind::Memory, owner, parent: None });
+            commit.journals.push(self.searches_to_be(journal));
             let opened = Opened { namespace: self.namespace.clone() };
             let draft = core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?;
             entries.push(core.seal(journal, &author, draft)?);
@@ -102,6 +103,17 @@ impl Memory {
         let first = receipt.first_seqs.first();
         let first = first.ok_or_else(|| Error::internal("no_receipt", "a commit answered with no seq"))? + made as u64;
         Ok((first..).take(count).map(|seq| Position { journal, seq }).collect())
+    }
+
+    /// The journal of what was found in a namespace, which is made with it.
+    pub(super) fn searches_to_be(&self, journal: JournalId) -> NewJournal {
+        let (id, owner) = (self.searches(journal), self.client.subject.pseudonym);
+        NewJournal { id, family: FamilyId(journal.0), kind: JournalKind::Memory, owner, parent: None }
+    }
+
+    /// Its id.
+    pub(super) fn searches(&self, journal: JournalId) -> JournalId {
+        JournalId(self.client.core.0.keys.writer(&format!("samite memory searches of {journal}")).0)
     }
 
     /// The guard that nothing was submitted before that has this row.

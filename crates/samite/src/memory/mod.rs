@@ -4,17 +4,23 @@
 //! for somebody else's, or for one by a part of its name.
 
 mod branch;
+mod edges;
 mod govern;
 mod journal;
+mod prompt;
 mod query;
+mod search;
 pub(crate) mod views;
 mod write;
 
 pub use branch::{BranchMemory, Promotion};
 pub use govern::{Revocation, RevokedSource};
+pub use prompt::{Brief, fenced};
 pub use query::{MemoryFilter, RecordedIn};
+pub use samite_memory::search::Scored;
 pub use samite_memory::{Ended, Standing, Standings};
 pub use samite_model::memory::*;
+pub use search::{FoundRecord, Recalled, Search, Seen, SeenBy};
 pub use write::{NewRecord, Written};
 
 use crate::client::Client;

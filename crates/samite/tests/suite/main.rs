@@ -42,6 +42,7 @@ mod outside;
 mod place;
 mod previews;
 mod processes;
+mod recalling;
 mod recorded_reads;
 mod recovery;
 mod redaction;
