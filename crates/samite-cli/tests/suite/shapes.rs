@@ -368,6 +368,11 @@ fn memories(page: &Page, place: &Place, session: &str) {
     run(&["policy"]);
     run(&["pin", &edge]);
     run(&["get", &coffee]);
+    run(&["search", "Does Ada know Grace?", "--hops", "1"]);
+    run(&["search", "coffee", "--limit", "1"]);
+    run(&["brief", "--about", "Grace"]);
+    run(&["why", &coffee]);
+    run(&["seen"]);
     run(&["list", "--all"]);
     run(&["history", &coffee]);
     run(&["retract", &edge, "--reason", "they fell out"]);

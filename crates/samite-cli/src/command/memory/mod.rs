@@ -1,6 +1,7 @@
 //! `samite memory`.
 
 mod add;
+mod brief;
 mod diff;
 mod get;
 mod history;
@@ -12,8 +13,11 @@ mod promote;
 mod quarantine;
 mod retract;
 mod revoke;
+mod search;
+mod seen;
 mod stats;
 mod supersede;
+mod why;
 mod within;
 
 use crate::surface::Surface;
@@ -28,6 +32,8 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
     Add(add::Add),
+    Search(search::Search),
+    Brief(brief::Brief),
     Get(get::Get),
     List(list::List),
     History(history::History),
@@ -40,6 +46,8 @@ pub(crate) enum Memory {
     Policy(policy::Policy),
     Promote(promote::Promote),
     Diff(diff::Diff),
+    Why(why::Why),
+    Seen(seen::Seen),
     Stats(stats::Stats),
 }
 
@@ -47,6 +55,8 @@ impl Memory {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self {
             Self::Add(command) => command.run(surface).await,
+            Self::Search(command) => command.run(surface).await,
+            Self::Brief(command) => command.run(surface).await,
             Self::Get(command) => command.run(surface).await,
             Self::List(command) => command.run(surface).await,
             Self::History(command) => command.run(surface).await,
@@ -58,6 +68,8 @@ impl Memory {
             Self::Policy(command) => command.run(surface).await,
             Self::Promote(command) => command.run(surface).await,
             Self::Diff(command) => command.run(surface).await,
+            Self::Why(command) => command.run(surface).await,
+            Self::Seen(command) => command.run(surface).await,
             Self::Stats(command) => command.run(surface).await,
         }
     }
