@@ -6,6 +6,7 @@ use crate::vectors::Rows;
 use crate::{Bits, Standings};
 use samite_model::memory::Record;
 use samite_model::{RecordId, Result, SpaceId};
+use std::collections::btree_map::Entry as Known;
 use std::collections::{BTreeMap, HashMap};
 
 /// Days of a civil date are counted in cycles of 400 years.
@@ -99,13 +100,11 @@ impl Index {
     /// As [`Rows::new`] and [`Rows::copy`].
     pub fn take_vector(&mut self, space: SpaceId, record: RecordId, from: &Rows, place: u32) -> Result<()> {
         let Some(document) = self.document(record) else { return Ok(()) };
-        if !self.rows.contains_key(&space) {
-            self.rows.insert(space, Rows::new(from.dimensions())?);
-        }
-        match self.rows.get_mut(&space) {
-            Some(rows) if !rows.contains(document) => rows.copy(document, from, place).map(|_| ()),
-            _ => Ok(()),
-        }
+        let rows = match self.rows.entry(space) {
+            Known::Occupied(known) => known.into_mut(),
+            Known::Vacant(new) => new.insert(Rows::new(from.dimensions())?),
+        };
+        if rows.contains(document) { Ok(()) } else { rows.copy(document, from, place).map(|_| ()) }
     }
 
     /// The vectors in a space.
