@@ -3,11 +3,13 @@
 //! Which journal that is follows from who asks and from the whole name of the namespace. There is no way to ask for all of them,
 //! for somebody else's, or for one by a part of its name.
 
+mod erased;
 mod journal;
 mod query;
 pub(crate) mod views;
 mod write;
 
+pub(crate) use query::no_record;
 pub use query::{MemoryFilter, RecordedIn};
 pub use samite_memory::{Ended, Standing, Standings};
 pub use samite_model::memory::*;

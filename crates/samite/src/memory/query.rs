@@ -51,6 +51,7 @@ impl Memory {
             _ => state.head,
         };
         let core = &self.client.core;
+        let mut left = None;
         let mut from = 1;
         'pages: while from <= last {
             let read = Read { kinds: Operation::KINDS.to_vec(), limit: PAGE, ..Read::range(state.id, from, last) };
@@ -62,8 +63,13 @@ impl Memory {
                 if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
                     break 'pages;
                 }
-                // Erased.
-                let Some(payload) = &entry.payload else { continue };
+                let Some(payload) = &entry.payload else {
+                    if left.is_none() {
+                        left = Some(self.left_of_erased(&state).await?);
+                    }
+                    self.stays_ended(&state, &entry, left.as_ref(), &mut standings)?;
+                    continue;
+                };
                 let operation = Operation::parse(entry.header.kind, payload).map_err(|error| {
                     let place = format!("journal {}, seq {}", state.id, stored.seq);
                     Error::corrupt("bad_payload", format!("{place} does not hold what its kind says")).because(error)
@@ -148,7 +154,7 @@ impl Memory {
 }
 
 /// What is said of a record that is not in the namespace.
-pub(super) fn no_record(record: RecordId) -> Error {
+pub(crate) fn no_record(record: RecordId) -> Error {
     no_record_named(&record.to_string())
 }
 

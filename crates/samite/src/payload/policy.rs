@@ -152,6 +152,7 @@ impl DatasetExported {
         self.sources.iter().any(|source| match scope {
             Scope::Session { session } | Scope::Entries { session, .. } => source.session == *session,
             Scope::User | Scope::Artifact { .. } => source.owner == subject,
+            Scope::Memory { .. } | Scope::Records { .. } => source.owner == subject,
             Scope::Secret { .. } => false,
         })
     }

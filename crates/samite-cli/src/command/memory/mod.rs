@@ -1,6 +1,7 @@
 //! `samite memory`.
 
 mod add;
+mod forget;
 mod get;
 mod history;
 mod list;
@@ -28,6 +29,7 @@ pub(crate) enum Memory {
     History(history::History),
     Supersede(supersede::Supersede),
     Retract(retract::Retract),
+    Forget(forget::Forget),
     Pin(pin::Pin),
     Stats(stats::Stats),
 }
@@ -41,6 +43,7 @@ impl Memory {
             Self::History(command) => command.run(surface).await,
             Self::Supersede(command) => command.run(surface).await,
             Self::Retract(command) => command.run(surface).await,
+            Self::Forget(command) => command.run(surface).await,
             Self::Pin(command) => command.run(surface).await,
             Self::Stats(command) => command.run(surface).await,
         }
