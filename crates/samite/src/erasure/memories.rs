@@ -57,17 +57,18 @@ struct Places {
 
 impl Places {
     async fn find(&mut self, core: &Core, at: Position) -> Result<Position> {
-        if !self.segments.contains_key(&at.journal) {
-            let mut runs = Vec::new();
-            if let Some(state) = core.0.ledger.journal(at.journal).await? {
-                let segments = core.ancestry(Position { journal: state.id, seq: state.head }).await?;
-                runs.extend(segments.iter().map(|one| Run { journal: one.journal, first: one.from, last: one.to }));
-            }
-            self.segments.insert(at.journal, runs);
-        }
-        let known = self.segments.get(&at.journal).into_iter().flatten();
-        let mut within = known.filter(|run| (run.first..=run.last).contains(&at.seq));
-        Ok(within.next().map_or(at, |run| Position { journal: run.journal, seq: at.seq }))
+        let known = if let Some(known) = self.segments.remove(&at.journal) {
+            known
+        } else if let Some(state) = core.0.ledger.journal(at.journal).await? {
+            let segments = core.ancestry(Position { journal: state.id, seq: state.head }).await?;
+            segments.iter().map(|one| Run { journal: one.journal, first: one.from, last: one.to }).collect()
+        } else {
+            Vec::new()
+        };
+        let within = known.iter().find(|run| (run.first..=run.last).contains(&at.seq));
+        let found = within.map_or(at, |run| Position { journal: run.journal, seq: at.seq });
+        self.segments.insert(at.journal, known);
+        Ok(found)
     }
 }
 

@@ -303,9 +303,9 @@ fn a_person_goes_with_all_that_was_remembered_and_comes_back_to_nothing() {
         let lines: Vec<serde_json::Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let kinds: Vec<_> = lines.iter().map(|line| line["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["memory_opened", "memory_asserted", "memory_asserted", "memory_asserted"]);
-        assert_eq!(lines[0]["body"]["namespace"][0], "a-name-she-chose");
-        assert_eq!(lines[1]["body"]["record"]["text"], "said by her once");
-        assert_eq!(lines[2]["body"]["replaces"]["record"], first.record.to_string());
+        assert_eq!(lines[0]["body"]["json"]["namespace"][0], "a-name-she-chose");
+        assert_eq!(lines[1]["body"]["json"]["record"]["text"], "said by her once");
+        assert_eq!(lines[2]["body"]["json"]["replaces"]["record"], first.record.to_string());
 
         let user = || erasing(EraseWhat::User("ada".to_owned()));
         let words = ["a-name-she-chose", "said by her once", "made of it", "her-self", "some-body", "they met"];
