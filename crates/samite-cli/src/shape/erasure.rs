@@ -61,6 +61,9 @@ impl ScopeShape {
 
     /// The same where there is little room: what tells one from others comes first.
     fn short_words(&self) -> String {
+        if let Some(namespace) = &self.namespace {
+            return format!("{} {}", self.of, short_id(namespace));
+        }
         let (Some(from), Some(to), Some(session), Some(branch)) = (self.from, self.to, &self.session, &self.branch)
         else {
             return self.words();

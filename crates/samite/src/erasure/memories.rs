@@ -191,7 +191,7 @@ impl Core {
     }
 
     /// How many entries among these say a record, and are there.
-    pub(super) async fn count_records(&self, runs: &[Run]) -> Result<u64> {
+    pub(crate) async fn count_records(&self, runs: &[Run]) -> Result<u64> {
         let mut count = 0;
         let runs = RunSet::new(runs.iter().copied());
         for journal in runs.journals() {

@@ -14,15 +14,18 @@ use std::process::ExitCode;
 /// them, and what was made of that; records that they had replaced stay, and stay ended. Nobody but the user says it again: agents,
 /// imports and promotions are refused.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "samite memory forget [OPTIONS] -n <SEGMENT> --reason <REASON> <RECORD>...",
+    after_long_help = "\
 Examples:
   samite memory forget -n notes 8c1e --reason 'asked for' --plan
-  samite memory forget -n notes 8c1e 77d0 --reason 'asked for' --yes")]
+  samite memory forget -n notes 8c1e 77d0 --reason 'asked for' --yes"
+)]
 pub(crate) struct Forget {
     #[command(flatten)]
     within: Within,
     /// The records
-    #[arg(required = true)]
+    #[arg(required = true, value_name = "RECORD")]
     records: Vec<String>,
     /// Why: it stays in the proof, and should name nobody
     #[arg(long)]

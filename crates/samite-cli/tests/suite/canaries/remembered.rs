@@ -66,7 +66,8 @@ fn a_namespace_goes_with_all_of_its_texts() {
     let names = [gone.add("a name"), gone.add("a name")];
     let memory = gone.client.memory(Namespace::new(names.clone()).unwrap());
     remember(&mut gone, &memory);
-    let other = kept.client.memory(Namespace::new([kept.add("a name")]).unwrap());
+    let name = kept.add("a name");
+    let other = kept.client.memory(Namespace::new([name]).unwrap());
     remember(&mut kept, &other);
     let planted = planted(gone, kept, place);
     let erase = ["erase", "--memory", &names[0], "--memory", &names[1], "--reason", "asked for", "--yes"];
