@@ -21,6 +21,7 @@ mod table;
 mod together;
 mod transcripts;
 mod turns;
+mod vectors;
 mod workspace;
 
 use clap::{Parser, ValueEnum};
@@ -54,6 +55,12 @@ struct Arguments {
     /// Make the workspace with the generator among the data: takes npm, pip and some minutes.
     #[arg(long)]
     make_workspace: bool,
+    /// A Python that has faiss, to measure searches by vectors against.
+    #[arg(long, env = "SAMITE_BENCH_FAISS")]
+    faiss: Option<PathBuf>,
+    /// Make such a Python in the scratch directory: takes pip.
+    #[arg(long)]
+    make_faiss: bool,
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
@@ -63,6 +70,9 @@ struct Arguments {
     /// The same with 64 sessions, for profilers.
     #[arg(long, hide = true)]
     only_sessions: Option<usize>,
+    /// Takes in so many vectors and ends, to be watched for its memory.
+    #[arg(long, hide = true)]
+    only_vectors: Option<usize>,
 }
 
 /// A part of what can be measured.
@@ -93,6 +103,8 @@ enum Part {
     Exports,
     /// Leaves of the audit log in the commits of their acts, and what the log costs where there are none.
     Acts,
+    /// Exact search by vectors against faiss, taking vectors in, and the memory they need; takes 1.6 GB in the scratch directory.
+    Vectors,
 }
 
 /// What every part works with.
@@ -101,6 +113,8 @@ struct Bench {
     shared: PathBuf,
     workspace: Option<PathBuf>,
     make_workspace: bool,
+    faiss: Option<PathBuf>,
+    make_faiss: bool,
 }
 
 fn main() -> ExitCode {
@@ -122,6 +136,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
         shared: arguments.shared.clone(),
         workspace: arguments.workspace.clone(),
         make_workspace: arguments.make_workspace,
+        faiss: arguments.faiss.clone(),
+        make_faiss: arguments.make_faiss,
     };
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count).map(|()| true);
@@ -131,6 +147,11 @@ fn run(arguments: &Arguments) -> Result<bool> {
     }
     if let Some(count) = arguments.only_sessions {
         return sessions::only_steps(&bench, count).map(|()| true);
+    }
+    if let Some(count) = arguments.only_vectors {
+        let [ingest, peak, bytes] = vectors::only_vectors(count)?;
+        println!("{ingest} {peak} {bytes}");
+        return Ok(true);
     }
     let mut table = Table::new(arguments.json);
     let mut right = true;
@@ -151,6 +172,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Hooks => hooks::measure(&bench, &mut table),
             Part::Exports => exports::measure(&bench, &mut table),
             Part::Acts => acts::measure(&bench, &mut table),
+            Part::Vectors => vectors::measure(&bench, &mut table),
         };
         match measured {
             Ok(()) => {}

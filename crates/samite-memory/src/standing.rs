@@ -3,7 +3,7 @@
 use samite_model::memory::{
     Asserted, Changed, MemorySettings, Operation, Record, RecordKind, Replaces, Treatment, Trust, Verdict,
 };
-use samite_model::{Position, RecordId};
+use samite_model::{Fingerprint, Position, RecordId};
 use std::collections::{HashMap, HashSet};
 
 /// How a record ended.
@@ -72,6 +72,8 @@ impl Standing {
 pub struct Standings {
     all: Vec<Standing>,
     places: HashMap<RecordId, usize>,
+    /// The last record of each content.
+    contents: HashMap<Fingerprint, RecordId>,
     settings: MemorySettings,
     revoked: HashSet<RecordId>,
 }
@@ -110,10 +112,17 @@ impl Standings {
     }
 
     fn assert(&mut self, at: Position, time: i64, asserted: Asserted) {
-        let Asserted { record, replaces, origin, .. } = asserted;
+        let Asserted { record, replaces, origin, content, .. } = asserted;
         if self.places.contains_key(&record.record) {
             return;
         }
+        // What a branch says and what its namespace says meanwhile is one record, under both ids.
+        let known = self.contents.get(&content).and_then(|known| self.places.get(known).copied());
+        if let Some(place) = known.filter(|place| self.all.get(*place).is_some_and(|one| one.ended.is_none())) {
+            self.places.insert(record.record, place);
+            return;
+        }
+        self.contents.insert(content, record.record);
         if let Some(Replaces { record: replaced, changed, .. }) = replaces {
             self.end(replaced, &Ended::Replaced { by: record.record, changed }, time);
         }
@@ -192,6 +201,11 @@ impl Standings {
     /// A record, if it is there.
     pub fn get(&self, record: RecordId) -> Option<&Standing> {
         self.all.get(*self.places.get(&record)?)
+    }
+
+    /// The last record of this content, which may have ended.
+    pub fn of_content(&self, content: Fingerprint) -> Option<&Standing> {
+        self.get(*self.contents.get(&content)?)
     }
 
     /// All records in the order in which they came, those that ended among them.

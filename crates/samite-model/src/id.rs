@@ -102,6 +102,8 @@ ids! {
     PackId, 16;
     /// A writer's claim that keeps collection away from what it is about to reference.
     PinId, 16;
+    /// A vector space: a hash of what it is described by (docs/formats.md).
+    SpaceId, 16;
     /// A link of a journal's hash chain.
     Link, 32;
     /// A salted hash of a payload (docs/formats.md).

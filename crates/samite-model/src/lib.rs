@@ -33,7 +33,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use header::{HEADER_SIZE, Header};
 pub use id::{
     ArtifactId, BlockId, BranchId, Commitment, EntryId, FamilyId, Fingerprint, JournalId, KeyId, Link, PackId, PinId,
-    Position, Pseudonym, RecordId, SessionId,
+    Position, Pseudonym, RecordId, SessionId, SpaceId,
 };
 pub use kind::EntryKind;
 pub use principal::{Owner, Principal, Tenant, user_name};

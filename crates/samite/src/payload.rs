@@ -328,6 +328,9 @@ pub struct TreeRecorded {
     /// The head of the workspace's own journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_head: Option<u64>,
+    /// How far the owner's namespaces of long-term memory had come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<Position>,
 }
 
 /// `workspace_attached`, on a branch and in the session's control journal.

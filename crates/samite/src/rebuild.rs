@@ -254,7 +254,9 @@ impl Core {
             | K::CAPTURE_SET
             | K::RETENTION_SET => crate::policy::views::of(&family, entry)?,
             K::HOLD_LIFTED => views::hold_lifted(&entry.json()?),
-            K::MEMORY_ASSERTED | K::MEMORY_RETRACTED | K::MEMORY_PINNED => memory::of(&family, entry)?,
+            K::MEMORY_ASSERTED | K::MEMORY_RETRACTED | K::MEMORY_PINNED | K::MEMORY_PROMOTED => {
+                memory::of(&family, entry)?
+            }
             _ => Projection::default(),
         })
     }

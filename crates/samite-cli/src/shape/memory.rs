@@ -119,6 +119,24 @@ impl RecordShape {
         }
     }
 
+    /// The first digits of its id.
+    pub(crate) fn short(&self) -> String {
+        short_id(&self.id)
+    }
+
+    /// What it says.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What there is to say of it in a few words.
+    pub(crate) fn about(&self) -> String {
+        let mut words = vec![self.kind.to_owned(), format!("said by {}", self.trust), time(self.time)];
+        words.extend(self.source.clone());
+        words.extend(self.pinned.then(|| "pinned".to_owned()));
+        words.join(", ")
+    }
+
     /// All of it, for a person.
     pub(crate) fn show(&self, page: &mut Page) {
         page.block(0, &self.text, None);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose errors people and programs see.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 14] = [
     "samite-model",
     "samite-host",
     "samite-identity",
@@ -16,6 +16,8 @@ const CRATES: [&str; 12] = [
     "samite-audit",
     "samite-policy",
     "samite-redact",
+    "samite-embed",
+    "samite-memory",
     "samite",
     "samite-cli",
 ];

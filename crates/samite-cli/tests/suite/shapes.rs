@@ -260,7 +260,7 @@ fn run_all(page: &Page, place: &Place) {
     run(&["checkpoint", &third, "--no-environment"]);
     run(&["branch", "keep", &third, "--days", "0"]);
     artifacts(page, place, &id, &fork);
-    memories(page, place);
+    memories(page, place, &id);
     left(page, place);
     run(&["log", &fork]);
     run(&["append", &fork, "--text", "go on", "--attributes", r#"{"role": "user"}"#]);
@@ -349,7 +349,7 @@ fn erasures(page: &Page, place: &Place) {
 }
 
 /// Something published, looked at, made again, and about to go. The branch works in `second`.
-fn memories(page: &Page, place: &Place) {
+fn memories(page: &Page, place: &Place, session: &str) {
     let run = |arguments: &[&str]| page.run(place, &[&["memory"], arguments, &["--namespace", "notes"]].concat());
     let journal = "7".repeat(32);
     let tea = ["add", "tea", "--metadata", "place=home", "--valid-from", "2024-01-01", "--valid-to", "2124-01-01"];
@@ -360,15 +360,41 @@ fn memories(page: &Page, place: &Place) {
     let coffee = text(&run(&[&coffee[..], &["--entry", &from, "--previous", &tea]].concat()), "/id");
     run(&["supersede", &coffee, "water", "--correct"]);
     let edge = ["add", "Ada knows Grace", "--kind", "edge", "--from", "Ada", "--relation", "knows", "--to", "Grace"];
+    let edge = [&edge[..], &["--trust", "user"]].concat();
     let edge = text(&run(&edge), "/id");
-    run(&["add", "never mind", "--trust", "web"]);
+    let page_said = text(&run(&["add", "never mind", "--trust", "web"]), "/id");
+    run(&["quarantine", "list"]);
+    run(&["quarantine", "approve", &page_said, "--reason", "harmless"]);
+    run(&["quarantine", "reject", &page_said]);
+    run(&["revoke", "--record", &tea, "--reason", "never said", "--plan"]);
+    run(&["revoke", "--record", &coffee, "--reason", "never said", "--yes"]);
+    run(&["policy", "--share", "30", "--open", "tool"]);
+    run(&["policy"]);
     run(&["pin", &edge]);
     run(&["get", &coffee]);
+    run(&["search", "Does Ada know Grace?", "--hops", "1"]);
+    run(&["search", "coffee", "--limit", "1"]);
+    run(&["brief", "--about", "Grace"]);
+    run(&["why", &coffee]);
+    run(&["seen"]);
     run(&["list", "--all"]);
     run(&["history", &coffee]);
     run(&["retract", &edge, "--reason", "they fell out"]);
     run(&["get", &edge]);
     page.run(place, &["memory", "stats"]);
+    let on = ["--session", session];
+    let own = text(&run(&[&["add", "for itself"][..], &on].concat()), "/id");
+    let other = text(&run(&[&["supersede", &own, "for itself alone"][..], &on].concat()), "/id");
+    run(&[&["pin", &other, "--off"][..], &on].concat());
+    run(&[&["list"][..], &on].concat());
+    run(&["promote", session]);
+    run(&[&["add", "once more"][..], &on].concat());
+    let all = run(&["list"]);
+    let first = text(&all, "/records/0/id");
+    run(&[&["retract", &first][..], &on].concat());
+    let tree = page.run(place, &["checkpoint", session])["seq"].as_u64().unwrap();
+    run(&[&["add", "after that"][..], &on].concat());
+    run(&["diff", &format!("{session}@{tree}"), session]);
 }
 
 fn artifacts(page: &Page, place: &Place, id: &str, branch: &str) {
@@ -569,6 +595,7 @@ fn every_command_answers_as_the_page_says() {
         "branch",
         "artifact",
         "memory",
+        "memory quarantine",
         "audit",
         "key",
         "import",

@@ -207,3 +207,20 @@ fn what_a_forgotten_record_had_replaced_stays_ended_unless_it_was_revoked() {
     none.replaced_by_erased(id(1), id(2), 7);
     assert_eq!(none, Standings::default());
 }
+
+#[test]
+fn the_same_content_is_one_record_under_both_ids_until_it_ends() {
+    let of = |number: u8, content: u8| {
+        let content = Fingerprint([content; 16]);
+        let record = record(number, Trust::User, &[]);
+        Operation::Asserted(Box::new(Asserted { namespace: None, record, replaces: None, content, origin: None }))
+    };
+    let retracted = Operation::Retracted(Retracted { namespace: None, record: id(2), life: 0, reason: None });
+    let standings = folded(vec![of(1, 7), of(2, 7), of(3, 8)]);
+    assert_eq!(found(&standings, 0), [1, 3]);
+    assert_eq!(standings.get(id(2)).unwrap().record.record, id(1));
+    assert_eq!(standings.of_content(Fingerprint([7; 16])).unwrap().record.record, id(1));
+    // Whoever ends one ends both, and the same said again comes after that.
+    let standings = folded(vec![of(1, 7), of(2, 7), retracted, of(4, 7)]);
+    assert_eq!(found(&standings, 0), [4]);
+}

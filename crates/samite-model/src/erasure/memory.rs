@@ -1,8 +1,8 @@
 //! Records of long-term memory: which go, and which were made of what goes.
 
-use super::plan::{Because, Derived, DerivedKind, Facts, JournalFacts, Plan};
+use super::plan::{Because, Derived, DerivedKind, Facts, JournalFacts, Plan, Role};
 use super::{Run, RunSet};
-use crate::{FamilyId, JournalId, Position, Pseudonym, RecordId, SessionId};
+use crate::{FamilyId, Fingerprint, JournalId, Position, Pseudonym, RecordId, SessionId};
 use std::collections::HashSet;
 
 /// A record as known.
@@ -22,6 +22,8 @@ pub struct RecordFacts {
     pub inputs: Vec<RecordId>,
     /// Where it was written first, when it was taken over from a branch.
     pub origin: Option<Position>,
+    /// The keyed hash of what it says: in a namespace, and on branches, the same is one record, whatever its ids.
+    pub content: Fingerprint,
 }
 
 /// An entry that says something about records: that they ended, are pinned, were decided about.
@@ -39,9 +41,9 @@ const fn one(at: Position) -> Run {
     Run { journal: at.journal, first: at.seq, last: at.seq }
 }
 
-/// A namespace as a whole, with what was written of it on branches.
+/// A namespace as a whole, with what was written of it on branches, and the journal of what was found in it.
 pub(super) fn whole(journal: JournalId, facts: &Facts) -> Plan {
-    let of_it = || facts.journals.iter().filter(|known| known.id == journal);
+    let of_it = || facts.journals.iter().filter(|known| known.role == Role::Memory && known.family.0 == journal.0);
     Plan {
         runs: of_it().filter_map(JournalFacts::whole).chain(facts.named.iter().copied()).collect(),
         close: of_it().map(|known| known.id).collect(),
@@ -49,12 +51,15 @@ pub(super) fn whole(journal: JournalId, facts: &Facts) -> Plan {
     }
 }
 
-/// Some records: where they stand, and where they were taken over from.
+/// Some records: where they stand, where they were taken over from, and where a branch says the same.
 pub(super) fn some(records: &[RecordId], facts: &Facts) -> Plan {
     let of_them = || facts.records.iter().filter(|known| records.contains(&known.record));
     let origins: HashSet<Position> = of_them().filter_map(|known| known.origin).collect();
-    let first = facts.records.iter().filter(|known| origins.contains(&known.at));
-    let all: Vec<&RecordFacts> = of_them().chain(first).collect();
+    let contents: HashSet<Fingerprint> = of_them().map(|known| known.content).collect();
+    let is_one = |known: &&RecordFacts| {
+        records.contains(&known.record) || origins.contains(&known.at) || contents.contains(&known.content)
+    };
+    let all: Vec<&RecordFacts> = facts.records.iter().filter(is_one).collect();
     Plan {
         runs: all.iter().map(|known| one(known.at)).collect(),
         records: all.iter().map(|known| known.record).collect(),
@@ -97,7 +102,7 @@ pub(super) fn made_of(plan: &Plan, facts: &Facts) -> Vec<Derived> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Hold, HoldOn, Role, Scope, held_also, held_memory, plan};
+    use super::super::{Hold, HoldOn, Scope, held_also, held_memory, plan};
     use super::*;
 
     const ADA: Pseudonym = Pseudonym([0xa; 16]);
@@ -106,6 +111,8 @@ mod tests {
     const NOTES: u8 = 1;
     const OTHER: u8 = 2;
     const BRANCH: u8 = 3;
+    /// What was found in Ada's namespace.
+    const SEARCHES: u8 = 5;
     const SESSION: SessionId = FamilyId([4; 16]);
 
     fn at(journal: u8, seq: u64) -> Position {
@@ -123,7 +130,8 @@ mod tests {
     fn record(number: u8, at: Position, inputs: &[u8]) -> RecordFacts {
         let owner = if at.journal == JournalId([OTHER; 16]) { BO } else { ADA };
         let inputs = inputs.iter().map(|input| id(*input)).collect();
-        RecordFacts { record: id(number), owner, at, session: None, entries: Vec::new(), inputs, origin: None }
+        let content = Fingerprint([number; 16]);
+        RecordFacts { record: id(number), owner, at, session: None, entries: Vec::new(), inputs, origin: None, content }
     }
 
     /// Of what the branch said at 5, 10 was made; 11 of that, 12 of 11; 13 of nothing. Bo's 20 was made in Ada's session. 14 was taken
@@ -143,6 +151,7 @@ mod tests {
             journals: vec![
                 journal(NOTES, own(NOTES), Role::Memory, ADA, 10),
                 journal(OTHER, own(OTHER), Role::Memory, BO, 2),
+                journal(SEARCHES, own(NOTES), Role::Memory, ADA, 3),
                 journal(BRANCH, SESSION, Role::Branch, ADA, 8),
             ],
             records: vec![
@@ -191,11 +200,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_branch_says_that_is_the_same_goes_too() {
+        let mut facts = facts();
+        let content = Fingerprint([13; 16]);
+        facts.records.push(RecordFacts { content, ..record(30, at(BRANCH, 8), &[]) });
+        facts.records.push(RecordFacts { session: Some(SESSION), ..record(31, at(BRANCH, 3), &[30]) });
+        facts.asked = vec![id(13)];
+        let plan = plan(&Scope::Records { journal: JournalId([NOTES; 16]) }, ADA, &facts, &[]);
+        // 12 was made of it by its first id, 31 by the other.
+        assert_eq!(plan.runs, [run(NOTES, 4, 5), run(BRANCH, 3, 3), run(BRANCH, 8, 8)]);
+        assert_eq!(plan.derived.iter().map(|one| one.id.0[0]).collect::<Vec<_>>(), [12, 31]);
+    }
+
+    #[test]
     fn a_namespace_is_closed_and_goes_with_what_is_on_branches() {
         let facts = Facts { named: vec![run(BRANCH, 7, 7)], ..facts() };
         let plan = plan(&Scope::Memory { journal: JournalId([NOTES; 16]) }, ADA, &facts, &[]);
-        assert_eq!(plan.runs, [run(NOTES, 1, 10), run(BRANCH, 7, 7)]);
-        assert_eq!((plan.close, plan.derived), (vec![JournalId([NOTES; 16])], Vec::new()));
+        assert_eq!(plan.runs, [run(NOTES, 1, 10), run(BRANCH, 7, 7), run(SEARCHES, 1, 3)]);
+        assert_eq!(plan.close, [JournalId([NOTES; 16]), JournalId([SEARCHES; 16])]);
+        assert_eq!(plan.derived, []);
     }
 
     #[test]

@@ -1,15 +1,18 @@
-//! Long-term memory: namespaces, records, where they come from, and what was decided about them. Pure.
+//! Long-term memory: namespaces, records, where they come from, what was decided about them, and
+//! the spaces of their vectors. Pure.
 
 mod namespace;
 mod operation;
 mod record;
 mod settings;
+mod space;
 mod trust;
 
 pub use namespace::Namespace;
 pub use operation::{
-    Asserted, Changed, Decided, Opened, Operation, Pinned, Promoted, Replaces, Retracted, Revoked, Verdict,
+    Asserted, Changed, Decided, Opened, Operation, Pinned, Promoted, Replaces, Retracted, Revoked, Searched, Verdict,
 };
 pub use record::{Edge, Extractor, Provenance, Record, RecordKind, Span, TEXT, Validity, WriterName, not_pinnable};
 pub use settings::{Adoption, MemorySettings, Treatment};
+pub use space::{Normalisation, Pooling, Space, SpaceParts};
 pub use trust::Trust;

@@ -1,9 +1,9 @@
 //! What is done to a namespace: each is the payload of an entry.
 
 use super::namespace::Namespace;
-use super::record::Record;
+use super::record::{Record, WriterName};
 use super::settings::MemorySettings;
-use crate::id::{Fingerprint, Position, RecordId};
+use crate::id::{Fingerprint, Position, RecordId, SpaceId};
 use crate::kind::EntryKind;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,28 @@ pub struct Revoked {
     pub records: Vec<RecordId>,
     /// Why.
     pub reason: String,
+}
+
+/// `memory_searched`: what was found when somebody looked. It holds no word of the question and none of what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Searched {
+    /// A keyed hash of the question.
+    pub query: Fingerprint,
+    /// The namespace's seq up to which records were seen.
+    pub seq: u64,
+    /// The position of a session on which it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Position>,
+    /// Who asked.
+    pub by: WriterName,
+    /// The records that were answered with, the best first.
+    pub records: Vec<RecordId>,
+    /// Those in the list of what is apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<RecordId>,
+    /// The vector spaces that were searched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spaces: Vec<SpaceId>,
 }
 
 /// What an entry does to a namespace.

@@ -270,7 +270,7 @@ impl Core {
             let is_meant = match started.scope {
                 Scope::User => closes && state.owner == started.subject && self.is_sealed_by(&state, started).await?,
                 Scope::Session { session } => closes && state.family == session,
-                Scope::Memory { journal } => state.id == journal,
+                Scope::Memory { journal } => state.kind == JournalKind::Memory && state.family.0 == journal.0,
                 Scope::Artifact { .. } | Scope::Entries { .. } | Scope::Secret { .. } | Scope::Records { .. } => false,
             };
             // Sessions that were made of it, and of which it was decided that they go too.

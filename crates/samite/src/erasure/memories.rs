@@ -164,6 +164,7 @@ impl Core {
             entries,
             inputs: provenance.inputs,
             origin: asserted.origin,
+            content: asserted.content,
         });
         Ok(())
     }

@@ -25,6 +25,9 @@ use std::path::{Path, PathBuf};
 /// A file that whoever carries an erasure out holds the lock of.
 const LOCK: &str = "erasing.lock";
 
+/// How often it is looked again because something was written to a namespace that records go of.
+const ROUNDS: usize = 64;
+
 /// Why something is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
@@ -129,6 +132,30 @@ impl Embedded {
                 .hint("wait for it: `samite erase list` shows it"));
         };
         options.observer.tell("looking for what there is", 0, None);
+        let mut rounds = 0;
+        let started = loop {
+            rounds += 1;
+            match self.record_start(client, options, why, first.clone()).await {
+                // Something was written to a namespace that records go of: it may have been made of them.
+                Err(error) if error.code() == "head_moved" && rounds < ROUNDS => {}
+                started => break started?,
+            }
+        };
+        kill_point("erase.started");
+        core.note_erasure(&started)?;
+        kill_point("erase.noted");
+        self.carry_out(&started, &options.observer).await
+    }
+
+    /// Looks for what goes, and records it.
+    async fn record_start(
+        &self,
+        client: &Client,
+        options: &EraseOptions,
+        why: Why,
+        first: Vec<NewEntry>,
+    ) -> Result<ErasureStarted> {
+        let core = &client.core;
         let control = core.tenant_control();
         let version = core.0.ledger.registers(control).await?.0;
         let prepared = client.prepare(&options.what, &options.also).await?;
@@ -147,19 +174,12 @@ impl Embedded {
         let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
         guards.push(Guard::Registers { journal: control, version });
         core.append_as_tenant_after(client.by(), first, vec![draft], guards).await.map_err(|error| {
-            if error.code() == "head_moved" {
-                return Error::conflict("erasure_running", "something was written to the namespace meanwhile")
-                    .hint("look again at what goes: --plan");
-            }
             if error.code() != "registers_moved" {
                 return error;
             }
             Error::conflict("erasure_running", "a hold or an erasure came in between").hint("look again")
         })?;
-        kill_point("erase.started");
-        core.note_erasure(&started)?;
-        kill_point("erase.noted");
-        self.carry_out(&started, &options.observer).await
+        Ok(started)
     }
 }
 

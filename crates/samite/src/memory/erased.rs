@@ -79,4 +79,18 @@ impl Memory {
         let core = &self.client.core;
         core.refuse_forgotten(self.client.subject.pseudonym, journal, &named, (!wished).then_some(record)).await
     }
+
+    /// The same of what is taken over from a branch, whoever said it there: it is not said anew.
+    ///
+    /// # Errors
+    /// As [`Memory::not_said_again`].
+    pub(super) async fn not_taken_over(&self, journal: JournalId, record: &Record) -> Result<Option<Guard>> {
+        let (core, owner) = (&self.client.core, self.client.subject.pseudonym);
+        core.refuse_forgotten(owner, journal, &record.provenance.inputs, Some(record)).await
+    }
+
+    /// The namespace's journal, or the one that it will have.
+    pub(super) async fn own_journal(&self) -> Result<JournalId> {
+        Ok(self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?.0)
+    }
 }

@@ -56,6 +56,18 @@ impl Client {
     }
 }
 
+impl Client {
+    /// How far each of this principal's user's namespaces has come.
+    pub(crate) async fn memory_positions(&self) -> Result<Vec<Position>> {
+        let filter = JournalFilter { kind: Some(JournalKind::Memory), ..JournalFilter::default() };
+        let states = self.core.0.ledger.journals(filter).await?;
+        let is_one = |state: &&JournalState| {
+            self.sees(state) && state.status == JournalStatus::Open && state.family.0 == state.id.0
+        };
+        Ok(states.iter().filter(is_one).map(|state| Position { journal: state.id, seq: state.head }).collect())
+    }
+}
+
 impl Memory {
     /// The state of its journal; none before anything was written to it.
     pub(super) async fn state(&self) -> Result<Option<JournalState>> {
@@ -73,6 +85,7 @@ impl Memory {
         if state.is_none() {
             let family = FamilyId(journal.0);
             commit.journals.push(NewJournal { id: journal, family, kind: JournalKind::Memory, owner, parent: None });
+            commit.journals.push(self.searches_to_be(journal));
             let opened = Opened { namespace: self.namespace.clone() };
             let draft = core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?;
             entries.push(core.seal(journal, &author, draft)?);
@@ -90,6 +103,17 @@ impl Memory {
         let first = receipt.first_seqs.first();
         let first = first.ok_or_else(|| Error::internal("no_receipt", "a commit answered with no seq"))? + made as u64;
         Ok((first..).take(count).map(|seq| Position { journal, seq }).collect())
+    }
+
+    /// The journal of what was found in a namespace, which is made with it.
+    pub(super) fn searches_to_be(&self, journal: JournalId) -> NewJournal {
+        let (id, owner) = (self.searches(journal), self.client.subject.pseudonym);
+        NewJournal { id, family: FamilyId(journal.0), kind: JournalKind::Memory, owner, parent: None }
+    }
+
+    /// Its id.
+    pub(super) fn searches(&self, journal: JournalId) -> JournalId {
+        JournalId(self.client.core.0.keys.writer(&format!("samite memory searches of {journal}")).0)
     }
 
     /// The guard that nothing was submitted before that has this row.

@@ -3,31 +3,46 @@
 //! Which journal that is follows from who asks and from the whole name of the namespace. There is no way to ask for all of them,
 //! for somebody else's, or for one by a part of its name.
 
+mod branch;
+mod edges;
 mod erased;
+mod govern;
 mod journal;
+mod prompt;
 mod query;
+mod search;
 pub(crate) mod views;
 mod write;
 
+pub use branch::{BranchMemory, Promotion};
+pub use govern::{Revocation, RevokedSource};
+pub use prompt::{Brief, fenced};
 pub(crate) use query::no_record;
 pub use query::{MemoryFilter, RecordedIn};
+pub use samite_memory::search::Scored;
 pub use samite_memory::{Ended, Standing, Standings};
 pub use samite_model::memory::*;
+pub use search::{FoundRecord, Recalled, Search, Seen, SeenBy};
 pub use write::{NewRecord, Written};
 
 use crate::client::Client;
+use samite_model::{Error, Position, Result};
 
 /// One namespace of one owner, as a principal sees it.
 #[derive(Clone)]
 pub struct Memory {
     client: Client,
     namespace: Namespace,
+    /// What was written along the ancestry of this position is seen as well.
+    on: Option<Position>,
+    /// Nothing that was written to the namespace after this seq is seen.
+    until: Option<u64>,
 }
 
 impl Client {
     /// A namespace of this principal's user. It is made by the first record that is written to it.
     pub fn memory(&self, namespace: Namespace) -> Memory {
-        Memory { client: self.clone(), namespace }
+        Memory { client: self.clone(), namespace, on: None, until: None }
     }
 }
 
@@ -35,5 +50,29 @@ impl Memory {
     /// The name.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// The namespace as it is seen at a position of a session: with what was written along its ancestry and is no other session's yet.
+    /// What is written through it goes to the namespace all the same.
+    #[must_use]
+    pub fn on(&self, position: Position) -> Self {
+        Self { on: Some(position), ..self.clone() }
+    }
+
+    /// The namespace as it was seen at a position of a session when the last checkpoint up to there was taken.
+    ///
+    /// # Errors
+    /// `not_found` (`no_tree`) when there is no checkpoint up to there.
+    pub async fn at_checkpoint(&self, position: Position) -> Result<Self> {
+        let tree = self.client.tree_at(position).await?.ok_or_else(|| {
+            Error::not_found("no_tree", format!("there is no checkpoint up to seq {}", position.seq))
+                .hint("take one: `samite checkpoint SESSION`")
+        })?;
+        // One that was made later was not there.
+        let of = match self.state().await? {
+            Some(state) => tree.tree.memory.iter().find(|at| at.journal == state.id).map_or(0, |at| at.seq),
+            None => 0,
+        };
+        Ok(Self { on: Some(position), until: Some(of), ..self.clone() })
     }
 }

@@ -1,10 +1,12 @@
 //! Reading a namespace: as it stands, or as it stood.
 
 use super::Memory;
+use crate::log::Entry;
 use samite_ledger::Read;
 use samite_memory::{Ended, Standing, Standings};
 use samite_model::memory::{Operation, RecordKind, Trust};
 use samite_model::{Error, Position, RecordId, Result};
+use std::collections::HashSet;
 
 const PAGE: usize = 512;
 
@@ -38,6 +40,17 @@ impl Memory {
     /// # Errors
     /// `not_found` (`no_position`) for a seq behind the end; `corrupt` naming the entry that cannot be read.
     pub async fn standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
+        let mut standings = self.shared_standings(recorded).await?;
+        if let Some(at) = self.on {
+            for (at, time, operation) in self.on_branch(at).await?.operations {
+                standings.apply(at, time, operation);
+            }
+        }
+        Ok(standings)
+    }
+
+    /// What all sessions see.
+    pub(super) async fn shared_standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
         let mut standings = Standings::default();
         let Some(state) = self.state().await? else {
             return match recorded {
@@ -45,10 +58,11 @@ impl Memory {
                 _ => Ok(standings),
             };
         };
+        let head = self.until.map_or(state.head, |until| until.min(state.head));
         let last = match recorded {
             Some(RecordedIn::Seq(seq)) if seq > state.head => return Err(no_position(seq, state.head)),
-            Some(RecordedIn::Seq(seq)) => seq,
-            _ => state.head,
+            Some(RecordedIn::Seq(seq)) => seq.min(head),
+            _ => head,
         };
         let core = &self.client.core;
         let mut left = None;
@@ -63,18 +77,12 @@ impl Memory {
                 if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
                     break 'pages;
                 }
-                let Some(payload) = &entry.payload else {
+                if entry.payload.is_none() {
                     if left.is_none() {
                         left = Some(self.left_of_erased(&state).await?);
                     }
                     self.stays_ended(&state, &entry, left.as_ref(), &mut standings)?;
-                    continue;
-                };
-                let operation = Operation::parse(entry.header.kind, payload).map_err(|error| {
-                    let place = format!("journal {}, seq {}", state.id, stored.seq);
-                    Error::corrupt("bad_payload", format!("{place} does not hold what its kind says")).because(error)
-                })?;
-                if let Some(operation) = operation {
+                } else if let Some(operation) = operation(&entry)? {
                     standings.apply(entry.position, entry.header.time, operation);
                 }
             }
@@ -103,6 +111,20 @@ impl Memory {
                 && (filter.all || standing.is_found(standings.settings(), time))
         };
         Ok(standings.all().iter().filter(is_listed).cloned().collect())
+    }
+
+    /// What is found here and was not in another view of the namespace, and what was found there and is not here.
+    ///
+    /// # Errors
+    /// As [`Memory::standings`].
+    pub async fn changed_since(&self, before: &Self) -> Result<(Vec<Standing>, Vec<Standing>)> {
+        let filter = MemoryFilter::default();
+        let (now, then) = (self.records(&filter).await?, before.records(&filter).await?);
+        let without = |all: &[Standing], others: &[Standing]| {
+            let others: HashSet<RecordId> = others.iter().map(|one| one.record.record).collect();
+            all.iter().filter(|one| !others.contains(&one.record.record)).cloned().collect()
+        };
+        Ok((without(&now, &then), without(&then, &now)))
     }
 
     fn time(&self, filter: &MemoryFilter) -> i64 {
@@ -151,6 +173,15 @@ impl Memory {
     pub async fn position(&self) -> Result<Option<Position>> {
         Ok(self.state().await?.map(|state| Position { journal: state.id, seq: state.head }))
     }
+}
+
+/// What an entry does to a namespace; nothing when it was erased.
+pub(super) fn operation(entry: &Entry) -> Result<Option<Operation>> {
+    let Some(payload) = &entry.payload else { return Ok(None) };
+    Operation::parse(entry.header.kind, payload).map_err(|error| {
+        let place = format!("journal {}, seq {}", entry.position.journal, entry.position.seq);
+        Error::corrupt("bad_payload", format!("{place} does not hold what its kind says")).because(error)
+    })
 }
 
 /// What is said of a record that is not in the namespace.

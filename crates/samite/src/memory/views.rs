@@ -2,7 +2,7 @@
 
 use crate::log::Entry;
 use crate::views::{IndexHash, Projection, row};
-use samite_model::memory::{Asserted, Namespace, Pinned, Record, Retracted};
+use samite_model::memory::{Asserted, Namespace, Pinned, Promoted, Record, Retracted};
 use samite_model::{EntryKind, Fingerprint, RecordId, Result};
 use serde_json::json;
 
@@ -43,39 +43,37 @@ pub(crate) fn on_branch(hash: &dyn IndexHash, namespace: &Namespace) -> Result<M
 
 /// A record: found by its id and by what it says; the one whose place it takes has ended.
 pub(crate) fn asserted(hash: &dyn IndexHash, asserted: &Asserted) -> Result<Projection> {
-    let id = *asserted.record.record.as_bytes();
-    let mut projection = match &asserted.namespace {
-        Some(namespace) => {
-            let found = on_branch(hash, namespace)?;
-            Projection::default().row(found.kind, found.hash, Vec::new())
-        }
-        None => Projection::default().row(row::MEMORY_RECORD, id, Vec::new()),
-    };
-    let content = content_row(asserted.content);
-    projection = projection.row(content.kind, content.hash, id.to_vec());
-    if let Some(replaces) = &asserted.replaces {
-        let ended = ended_row(hash, replaces.record, replaces.life)?;
-        projection = projection.row(ended.kind, ended.hash, Vec::new());
+    if asserted.namespace.is_some() {
+        return operated(hash, asserted.namespace.as_ref());
     }
-    Ok(projection)
+    let id = *asserted.record.record.as_bytes();
+    let content = content_row(asserted.content);
+    let projection = Projection::default().row(row::MEMORY_RECORD, id, Vec::new());
+    let projection = projection.row(content.kind, content.hash, id.to_vec());
+    match &asserted.replaces {
+        Some(replaces) => ended(projection, hash, replaces.record, replaces.life),
+        None => Ok(projection),
+    }
 }
 
 /// A record that ended.
 pub(crate) fn retracted(hash: &dyn IndexHash, retracted: &Retracted) -> Result<Projection> {
-    let ended = ended_row(hash, retracted.record, retracted.life)?;
-    let projection = Projection::default().row(ended.kind, ended.hash, Vec::new());
-    operated(projection, hash, retracted.namespace.as_ref())
+    match &retracted.namespace {
+        Some(namespace) => operated(hash, Some(namespace)),
+        None => ended(Projection::default(), hash, retracted.record, retracted.life),
+    }
 }
 
-/// Something else that was done: on a branch it is found by its namespace.
-pub(crate) fn operated(
-    projection: Projection,
-    hash: &dyn IndexHash,
-    namespace: Option<&Namespace>,
-) -> Result<Projection> {
-    let Some(namespace) = namespace else { return Ok(projection) };
+fn ended(projection: Projection, hash: &dyn IndexHash, record: RecordId, life: u32) -> Result<Projection> {
+    let ended = ended_row(hash, record, life)?;
+    Ok(projection.row(ended.kind, ended.hash, Vec::new()))
+}
+
+/// What is done on a branch is found by its namespace; in a namespace's own journal everything is its.
+pub(crate) fn operated(hash: &dyn IndexHash, namespace: Option<&Namespace>) -> Result<Projection> {
+    let Some(namespace) = namespace else { return Ok(Projection::default()) };
     let found = on_branch(hash, namespace)?;
-    Ok(projection.row(found.kind, found.hash, Vec::new()))
+    Ok(Projection::default().row(found.kind, found.hash, Vec::new()))
 }
 
 /// What an entry that does something to a namespace adds to the views.
@@ -83,7 +81,8 @@ pub(crate) fn of(hash: &dyn IndexHash, entry: &Entry) -> Result<Projection> {
     match entry.header.kind {
         EntryKind::MEMORY_ASSERTED => asserted(hash, &entry.json()?),
         EntryKind::MEMORY_RETRACTED => retracted(hash, &entry.json()?),
-        EntryKind::MEMORY_PINNED => operated(Projection::default(), hash, entry.json::<Pinned>()?.namespace.as_ref()),
+        EntryKind::MEMORY_PINNED => operated(hash, entry.json::<Pinned>()?.namespace.as_ref()),
+        EntryKind::MEMORY_PROMOTED => operated(hash, Some(&entry.json::<Promoted>()?.namespace)),
         _ => Ok(Projection::default()),
     }
 }

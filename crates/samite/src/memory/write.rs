@@ -82,7 +82,7 @@ impl Memory {
     /// `invalid` as [`Record::check`] says; `denied` (`not_pinnable`) for a pinned one that nobody vouches for; `not_found`
     /// (`no_record`) naming a record that it is said to be made of; `unavailable` (`store_busy`) when others kept writing the same.
     pub async fn assert(&self, new: &NewRecord) -> Result<Written> {
-        let record = self.record(new).await?;
+        let record = self.record(new, self.trusts(new).await?)?;
         self.put(record, None).await
     }
 
@@ -92,7 +92,7 @@ impl Memory {
     /// As [`Memory::assert`]; `not_found` (`no_record`), and `conflict` (`record_ended`) naming what took its place, when that has
     /// ended already.
     pub async fn supersede(&self, replaced: RecordId, new: &NewRecord) -> Result<Written> {
-        let record = self.record(new).await?;
+        let record = self.record(new, self.trusts(new).await?)?;
         self.put(record, Some((replaced, Changed::Superseded))).await
     }
 
@@ -101,7 +101,7 @@ impl Memory {
     /// # Errors
     /// As [`Memory::supersede`].
     pub async fn correct(&self, replaced: RecordId, new: &NewRecord) -> Result<Written> {
-        let record = self.record(new).await?;
+        let record = self.record(new, self.trusts(new).await?)?;
         self.put(record, Some((replaced, Changed::Corrected))).await
     }
 
@@ -136,7 +136,7 @@ impl Memory {
     pub async fn pin(&self, record: RecordId, pinned: bool) -> Result<Position> {
         let state = self.state().await?.ok_or_else(|| super::query::no_record(record))?;
         let guard = self.not_forgotten(state.id, &[record]).await?;
-        let standings = self.standings(None).await?;
+        let standings = self.shared_standings(None).await?;
         let standing = standings.get(record).ok_or_else(|| super::query::no_record(record))?;
         super::query::check_stands(standing)?;
         let trust = standing.record.provenance.trust;
@@ -152,16 +152,8 @@ impl Memory {
     }
 
     /// The record as it would be stored.
-    async fn record(&self, new: &NewRecord) -> Result<Record> {
+    pub(super) fn record(&self, new: &NewRecord, trusts: Vec<Trust>) -> Result<Record> {
         let principal = self.client.principal();
-        let mut trusts = Vec::new();
-        if let Some(state) = self.state().await? {
-            for input in &new.inputs {
-                trusts.push(self.trust_of(&state, *input).await?);
-            }
-        } else if let Some(input) = new.inputs.first() {
-            return Err(super::query::no_record(*input));
-        }
         let (session, branch, step) = match new.from {
             Some((session, branch, step)) => (Some(session), Some(branch), step),
             None => (None, None, None),
@@ -195,6 +187,19 @@ impl Memory {
         Ok(record)
     }
 
+    /// How far the records are trusted that another is made of.
+    async fn trusts(&self, new: &NewRecord) -> Result<Vec<Trust>> {
+        let mut trusts = Vec::new();
+        if let Some(state) = self.state().await? {
+            for input in &new.inputs {
+                trusts.push(self.trust_of(&state, *input).await?);
+            }
+        } else if let Some(input) = new.inputs.first() {
+            return Err(super::query::no_record(*input));
+        }
+        Ok(trusts)
+    }
+
     /// Refuses what somebody says in the name of those who may pin it, without a right that agents do not have by themselves.
     fn vouch(&self, trust: Trust) -> Result<()> {
         let authority = &self.client.authority;
@@ -225,8 +230,12 @@ impl Memory {
             if let Some(state) = &state
                 && let Some((known, at)) = self.found(state, views::content_row(content)).await?
             {
+                // What is there is what was just written, and its acknowledgement was lost.
+                if known == record.record {
+                    return Ok(Written { record: known, at, duplicate: false });
+                }
                 // The same was said before: it is that, or it comes after that has ended.
-                let standings = self.standings(None).await?;
+                let standings = self.shared_standings(None).await?;
                 match standings.get(known) {
                     Some(standing) if standing.ended.is_none() => {
                         return match replaced {
@@ -255,7 +264,7 @@ impl Memory {
             let draft = core.draft(EntryKind::MEMORY_ASSERTED, &asserted, views)?;
             match self.append(vec![draft], guards).await {
                 // Somebody else said the same, ended what is to be replaced, or made the journal.
-                Err(error) if matches!(error.code(), "row_exists" | "journal_exists") => {}
+                Err(error) if matches!(error.code(), "row_exists" | "journal_exists" | "outcome_unknown") => {}
                 Err(error) if crate::writer::is_collected(&error) => {}
                 other => return Ok(Written { record: record.record, at: only(&other?)?, duplicate: false }),
             }
@@ -265,7 +274,7 @@ impl Memory {
 
     /// Which life of a record is to be ended.
     async fn life(&self, record: RecordId) -> Result<u32> {
-        let standings = self.standings(None).await?;
+        let standings = self.shared_standings(None).await?;
         let standing = standings.get(record).ok_or_else(|| super::query::no_record(record))?;
         super::query::check_stands(standing)?;
         Ok(standing.lives)
@@ -304,16 +313,16 @@ fn only(positions: &[Position]) -> Result<Position> {
     positions.first().copied().ok_or_else(|| Error::internal("no_receipt", "nothing came of a write"))
 }
 
-fn busy() -> Error {
+pub(super) fn busy() -> Error {
     Error::unavailable("store_busy", "others kept writing the same to this namespace").hint("try again")
 }
 
-fn unchanged(record: RecordId) -> Error {
+pub(super) fn unchanged(record: RecordId) -> Error {
     Error::conflict("record_unchanged", format!("record {} says that already", record.short()))
         .hint("give another text, or leave it as it is")
 }
 
-fn said_already(record: RecordId) -> Error {
+pub(super) fn said_already(record: RecordId) -> Error {
     Error::conflict("record_exists", format!("record {} says that already", record.short()))
         .hint("retract the one that does not hold any more instead of replacing it")
 }

@@ -398,6 +398,7 @@ impl Writer {
             report,
             environment: taking.environment.clone(),
             workspace_head: Some(self.core().journal(journal).await?.head),
+            memory: self.client.memory_positions().await?,
         };
         let known = taking.known;
         let mut intervals = vec![WorkspaceInterval { session: self.session, branch: self.branch, root, known }];

@@ -330,7 +330,8 @@ fn a_person_goes_with_all_that_was_remembered_and_comes_back_to_nothing() {
         assert_eq!(all(&client(&store, "ada").await.memory(name(&["a-name-she-chose"]))).await, ["said anew"]);
         let states =
             store.ledger().journals(JournalFilter { kind: Some(JournalKind::Memory), ..JournalFilter::default() });
-        assert_eq!(states.await.unwrap().len(), 5);
+        // Each with the journal of what was found in it.
+        assert_eq!(states.await.unwrap().len(), 2 * 5);
     });
 }
 
@@ -458,4 +459,126 @@ fn a_copy_that_went_on_forgets_what_it_made_of_it_since() {
         assert_eq!(all(&notes(&client(&other, "ada").await)).await, ["of nothing"]);
         is_whole(&other).await;
     });
+}
+
+#[test]
+fn what_a_branch_wrote_goes_with_it_and_is_not_taken_over() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let memory = notes(&ada);
+        let session = ada.create_session(NewSession::default()).await.unwrap();
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        let branch = writer.memory(name(&["notes"]));
+        let taken = branch.assert(&fact("said on the branch")).await.unwrap();
+        branch.promote().await.unwrap();
+        let same = branch.assert(&fact("said in both")).await.unwrap();
+        let both = memory.assert(&fact("said in both")).await.unwrap();
+        branch.assert(&of("made of it on the branch", &[same])).await.unwrap();
+        branch.assert(&fact("of nothing, on the branch")).await.unwrap();
+        memory.assert(&fact("of nothing")).await.unwrap();
+        store.erase(&ada, &forgetting(&[taken, both])).await.unwrap();
+        let words = ["said on the branch", "said in both", "made of it on the branch", "of nothing, on the branch"];
+        assert_eq!(found(&store, &words).await, [3]);
+        is_whole(&store).await;
+        let seen = branch.seen().await.unwrap();
+        assert_eq!(now(&seen).await, ["of nothing", "of nothing, on the branch"]);
+        // A branch says it again neither by an agent, nor about it; by the user's wish it does, and keeps it to itself.
+        let by_agent = NewRecord::new(RecordKind::Semantic, "said in both", Trust::Model);
+        assert_eq!(code(branch.assert(&by_agent).await), "record_forgotten");
+        assert_eq!(code(branch.retract(taken.record, None).await), "no_record");
+        let again = branch.assert(&fact("said in both")).await.unwrap();
+        let promotion = branch.promote().await.unwrap();
+        assert_eq!((promotion.records.len(), promotion.forgotten), (1, vec![again.record]));
+        assert_eq!(now(&memory).await, ["of nothing", "of nothing, on the branch"]);
+        assert_eq!(branch.promote().await.unwrap(), samite::memory::Promotion::default());
+
+        // The whole namespace goes with what is on branches, and with what was found in it.
+        memory.search(&samite::memory::Search::new("nothing")).await.unwrap();
+        let record = store.erase(&ada, &erasing(EraseWhat::Memory(name(&["notes"])))).await.unwrap();
+        assert_eq!(counted(&record, "records"), (4, 4, 0));
+        assert_eq!(record.started.close.len(), 2);
+        assert_eq!(found(&store, &words).await, [] as [usize; 0]);
+        assert_eq!(all(&branch.seen().await.unwrap()).await, [""; 0]);
+        assert_eq!(memory.seen(&samite::memory::Seen::default()).await.unwrap(), []);
+        writer.release().await.unwrap();
+        memory.assert(&fact("anew")).await.unwrap();
+        memory.search(&samite::memory::Search::new("anew")).await.unwrap();
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn what_a_revoked_and_forgotten_record_had_replaced_stands() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        let memory = notes(&ada);
+        let old = memory.assert(&fact("born in Rome")).await.unwrap();
+        let web = NewRecord::new(RecordKind::Semantic, "born on the moon", Trust::Tool);
+        let poison = memory.supersede(old.record, &web).await.unwrap();
+        let source = samite::memory::RevokedSource { records: vec![poison.record], ..Default::default() };
+        memory.revoke(&source, "a page that lies").await.unwrap();
+        assert_eq!(now(&memory).await, ["born in Rome"]);
+        let record = store.erase(&ada, &forgetting(&[poison])).await.unwrap();
+        assert_eq!(counted(&record, "said_of_records"), (1, 0, 1));
+        assert_eq!(now(&memory).await, ["born in Rome"]);
+        assert_eq!(found(&store, &["born on the moon"]).await, [] as [usize; 0]);
+        is_whole(&store).await;
+        memory.supersede(old.record, &fact("born in Bari")).await.unwrap();
+        assert_eq!(now(&memory).await, ["born in Bari"]);
+        is_whole(&store).await;
+    });
+}
+
+#[test]
+fn what_is_written_while_it_is_forgotten_goes_too_or_is_refused() {
+    let place = Place::new();
+    let store = place.open();
+    let ada = run(client(&store, "ada"));
+    for round in 0..4 {
+        let memory = notes(&ada);
+        let gone = run(memory.assert(&fact(&format!("forgotten in round {round}")))).unwrap();
+        let started = std::sync::Barrier::new(3);
+        let outcomes = std::thread::scope(|scope| {
+            let write = |what: &'static str| {
+                let (memory, started) = (&memory, &started);
+                scope.spawn(move || {
+                    started.wait();
+                    let mut written = 0;
+                    for number in 0..40 {
+                        let text = format!("late {what} {round} {number}");
+                        let did = run(async {
+                            match what {
+                                "made" => memory.assert(&of(&text, &[gone])).await.map(|_| ()),
+                                _ => memory.retract(gone.record, Some(&text)).await.map(|_| ()),
+                            }
+                        });
+                        match did {
+                            Ok(()) => written += 1,
+                            Err(error) => assert!(
+                                matches!(error.code(), "no_record" | "record_ended" | "store_busy"),
+                                "{error:?}"
+                            ),
+                        }
+                    }
+                    written
+                })
+            };
+            let others = [write("made"), write("retracted")];
+            started.wait();
+            run(store.erase(&ada, &forgetting(&[gone]))).unwrap();
+            others.map(|one| one.join().unwrap())
+        });
+        eprintln!("written meanwhile: {outcomes:?}");
+        run(async {
+            assert_eq!(all(&memory).await, [""; 0]);
+            let texts: Vec<String> = ["made", "retracted"].map(|what| format!("late {what} {round}")).to_vec();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            assert_eq!(found(&store, &texts).await, [] as [usize; 0]);
+            is_whole(&store).await;
+        });
+    }
 }

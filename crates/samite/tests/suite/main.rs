@@ -43,6 +43,7 @@ mod outside;
 mod place;
 mod previews;
 mod processes;
+mod recalling;
 mod recorded_reads;
 mod recovery;
 mod redaction;

@@ -2,14 +2,15 @@
 
 use crate::children::{Role, soon, start};
 use crate::place::Place;
-use crate::support::{World, assert_verifies, principal, run};
-use samite::Client;
+use crate::support::{World, assert_verifies, attached, event, principal, run, take};
 use samite::memory::{
-    Changed, Edge, Ended, Memory, MemoryFilter, Namespace, NewRecord, RecordKind, RecordedIn, Trust, Validity, Written,
+    Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, Promotion, RecordKind,
+    RecordedIn, RevokedSource, Treatment, Trust, Validity, Verdict, Written,
 };
+use samite::{Client, ForkOptions, NewSession, WriterOptions};
 use samite_ledger::{JournalFilter, JournalKind, Ledger};
 use samite_model::access::{Right, Rights};
-use samite_model::{ErrorKind, Principal, RecordId, Result};
+use samite_model::{BranchId, ErrorKind, Principal, RecordId, Result, SessionId};
 use std::sync::Arc;
 
 fn named(client: &Client, segments: &[&str]) -> Memory {
@@ -315,7 +316,7 @@ fn views_of_a_namespace_can_be_made_again() {
         assert_verifies(store.store());
         assert_eq!(code(memory.retract(coffee.record, None).await), "record_ended");
         let filter = JournalFilter { kind: Some(JournalKind::Memory), ..JournalFilter::default() };
-        assert_eq!(store.ledger().journals(filter).await.unwrap().len(), 1);
+        assert_eq!(store.ledger().journals(filter).await.unwrap().len(), 2, "it, and what was found in it");
     });
 }
 
@@ -351,6 +352,249 @@ fn what_was_acknowledged_is_there_after_a_kill_and_the_same_again_is_no_second()
         for text in &there {
             assert!(memory.assert(&fact(text)).await.unwrap().duplicate);
         }
+        assert_verifies(store.store());
+    });
+}
+
+#[test]
+fn what_nobody_vouches_for_waits_until_somebody_who_may_approves_it() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let agent = world.client.sub_agent("helper", Rights::of([Right::Read, Right::Append])).await.unwrap();
+        let page = NewRecord {
+            source: Some("example.org".into()),
+            ..NewRecord::new(RecordKind::Semantic, "buy gold", Trust::Web)
+        };
+        let page = notes(&agent).assert(&page).await.unwrap().record;
+        let made =
+            NewRecord { inputs: vec![page], ..NewRecord::new(RecordKind::Semantic, "gold is good", Trust::Model) };
+        let made = notes(&agent).assert(&made).await.unwrap().record;
+        let tool =
+            notes(&agent).assert(&NewRecord::new(RecordKind::Semantic, "3 °C", Trust::Tool)).await.unwrap().record;
+        assert_eq!(now(&memory).await, ["3 °C"]);
+        let waiting: Vec<RecordId> = memory.quarantined().await.unwrap().iter().map(|one| one.record.record).collect();
+        assert_eq!(waiting, [page, made]);
+        // An agent does not approve what it wrote.
+        assert_eq!(code(notes(&agent).decide(&[made], Verdict::Approved, None).await), "scope_missing");
+        assert_eq!(
+            code(notes(&agent).set_settings(&MemorySettings { share: 100, ..MemorySettings::default() }).await),
+            "scope_missing"
+        );
+        assert_eq!(code(memory.decide(&[], Verdict::Approved, None).await), "nothing_named");
+        assert_eq!(code(memory.decide(&[page, RecordId([9; 16])], Verdict::Approved, None).await), "no_record");
+        memory.decide(&[page], Verdict::Approved, Some("I looked")).await.unwrap();
+        memory.decide(&[made, tool], Verdict::Rejected, None).await.unwrap();
+        assert_eq!(now(&memory).await, ["buy gold"]);
+        assert!(memory.quarantined().await.unwrap().is_empty());
+        // As it stood before, it waits.
+        let before = MemoryFilter { recorded: Some(RecordedIn::Seq(4)), ..MemoryFilter::default() };
+        assert_eq!(texts(&memory, &before).await, ["3 °C"]);
+        let settings =
+            MemorySettings { treatments: [(Trust::Web, Treatment::Open)].into(), ..MemorySettings::default() };
+        memory.set_settings(&settings).await.unwrap();
+        assert_eq!(memory.settings().await.unwrap(), settings);
+        assert_eq!(code(memory.set_settings(&MemorySettings { share: 0, ..settings }).await), "bad_share");
+        assert_verifies(&world.store);
+    });
+}
+
+#[test]
+fn a_revoked_source_goes_with_all_that_was_made_of_it_and_what_it_replaced_is_back() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let said = memory.assert(&fact("the bank is at 1 Main Street")).await.unwrap().record;
+        memory.assert(&fact("the user has a dog")).await.unwrap();
+        let before = now(&memory).await;
+        let tool = |text: &str, inputs: Vec<RecordId>| NewRecord {
+            inputs,
+            source: Some("mail".into()),
+            ..NewRecord::new(RecordKind::Semantic, text, Trust::Tool)
+        };
+        let moved = memory.supersede(said, &tool("the bank is at 9 Far Street", Vec::new())).await.unwrap().record;
+        let made =
+            NewRecord { inputs: vec![moved], ..NewRecord::new(RecordKind::Semantic, "go to Far Street", Trust::Model) };
+        let made = memory.assert(&made).await.unwrap().record;
+        let further =
+            NewRecord { inputs: vec![made], ..NewRecord::new(RecordKind::Episodic, "went there", Trust::Model) };
+        let further = memory.assert(&further).await.unwrap().record;
+        let other = memory
+            .assert(&NewRecord { source: Some("other".into()), ..tool("it rains", Vec::new()) })
+            .await
+            .unwrap()
+            .record;
+        assert_eq!(code(memory.plan_revocation(&RevokedSource::default()).await), "nothing_named");
+        let source = RevokedSource { source: Some("mail".into()), ..RevokedSource::default() };
+        let plan = memory.plan_revocation(&source).await.unwrap();
+        let ids = |all: &[samite::memory::Standing]| all.iter().map(|one| one.record.record).collect::<Vec<_>>();
+        assert_eq!(
+            (ids(&plan.direct), ids(&plan.derived), ids(&plan.back)),
+            (vec![moved], vec![made, further], vec![said])
+        );
+        assert_eq!(now(&memory).await.len(), 5, "nothing has changed");
+        let agent = world.client.sub_agent("helper", Rights::of([Right::Read, Right::Append])).await.unwrap();
+        assert_eq!(code(notes(&agent).revoke(&source, "why not").await), "scope_missing");
+        assert_eq!(code(memory.revoke(&source, "").await), "empty_name");
+        memory.revoke(&source, "the mail was forged").await.unwrap();
+        memory.retract(other, None).await.unwrap();
+        assert_eq!(now(&memory).await, before, "as if it had never been there");
+        // What stands again can end again, and what comes of the source later goes once it is revoked again.
+        let late = memory.assert(&tool("one more mail", Vec::new())).await.unwrap().record;
+        assert_eq!(ids(&memory.revoke(&source, "forged").await.unwrap().direct), [moved, late]);
+        memory.supersede(said, &fact("the bank is at 2 Main Street")).await.unwrap();
+        assert_eq!(now(&memory).await, ["the user has a dog", "the bank is at 2 Main Street"]);
+        let none = RevokedSource { agent: Some("nobody".into()), ..RevokedSource::default() };
+        assert!(memory.revoke(&none, "none").await.unwrap().direct.is_empty());
+        assert_verifies(&world.store);
+    });
+}
+
+/// What a branch sees of the notes.
+async fn seen(client: &Client, session: SessionId, branch: BranchId) -> Vec<String> {
+    let at = client.head(session, branch).await.unwrap();
+    now(&notes(client).on(at)).await
+}
+
+fn space() -> Namespace {
+    Namespace::new(["notes"]).unwrap()
+}
+
+#[test]
+fn what_a_branch_writes_is_its_own_until_it_is_taken_over() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        notes(ada).assert(&fact("tea")).await.unwrap();
+        let (one, two) = (
+            ada.create_session(NewSession::default()).await.unwrap(),
+            ada.create_session(NewSession::default()).await.unwrap(),
+        );
+        let writer = ada.writer(one.id, None, WriterOptions::default()).await.unwrap();
+        let memory = writer.memory(space());
+        let cake = memory.assert(&fact("cake")).await.unwrap();
+        assert!(memory.assert(&fact("cake")).await.unwrap().duplicate);
+        // It is there at once, here and nowhere else.
+        assert_eq!(seen(ada, one.id, one.current).await, ["tea", "cake"]);
+        assert_eq!(seen(ada, two.id, two.current).await, ["tea"]);
+        assert_eq!(now(&notes(ada)).await, ["tea"]);
+        let from =
+            notes(ada).on(ada.head(one.id, one.current).await.unwrap()).record_of(cake.record, None).await.unwrap();
+        assert_eq!((from.record.provenance.session, from.record.provenance.branch), (Some(one.id), Some(one.current)));
+        assert_eq!(from.at, cake.at);
+        // A fork sees what its parent had written by then, and what it writes is its own.
+        let fork = ada.fork(one.id, ForkOptions::default()).await.unwrap();
+        memory.supersede(cake.record, &fact("pie")).await.unwrap();
+        assert_eq!(seen(ada, one.id, one.current).await, ["tea", "pie"]);
+        assert_eq!(seen(ada, one.id, fork.branch).await, ["tea", "cake"]);
+        let beside = ada.writer(one.id, Some(fork.branch), WriterOptions::default()).await.unwrap();
+        let tea =
+            beside.memory(space()).seen().await.unwrap().records(&MemoryFilter::default()).await.unwrap().remove(0);
+        beside.memory(space()).retract(tea.record.record, None).await.unwrap();
+        assert_eq!(seen(ada, one.id, fork.branch).await, ["cake"]);
+        assert_eq!(now(&notes(ada)).await, ["tea"]);
+        // Taken over, all sessions see it; once more is nothing new.
+        let promotion = memory.promote().await.unwrap();
+        assert_eq!((promotion.records.len(), promotion.there, promotion.beside.len()), (2, 0, 0));
+        for (session, branch) in [(one.id, one.current), (two.id, two.current)] {
+            assert_eq!(seen(ada, session, branch).await, ["tea", "pie"]);
+        }
+        assert_eq!(memory.promote().await.unwrap(), Promotion::default());
+        let origin = notes(ada).record_of(cake.record, None).await.unwrap().origin;
+        assert_eq!(origin, Some(cake.at));
+        // What the fork inherited is there already, what it retracted goes for all.
+        let promotion = beside.memory(space()).promote().await.unwrap();
+        assert_eq!((promotion.records.len(), promotion.there), (0, 1));
+        assert_eq!(now(&notes(ada)).await, ["pie"]);
+        assert_verifies(&world.store);
+    });
+}
+
+#[test]
+fn what_a_rewound_branch_wrote_reaches_nobody() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        let session = ada.create_session(NewSession::default()).await.unwrap();
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        writer.append(event("begin")).await.unwrap();
+        let kept = writer.memory(space()).assert(&fact("before")).await.unwrap().at;
+        writer.memory(space()).assert(&fact("after")).await.unwrap();
+        writer.release().await.unwrap();
+        let options = ForkOptions { seq: Some(kept.seq), ..ForkOptions::default() };
+        let back = ada.fork(session.id, options).await.unwrap().branch;
+        ada.make_current(session.id, back).await.unwrap();
+        assert_eq!(seen(ada, session.id, back).await, ["before"]);
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        assert_eq!(writer.memory(space()).promote().await.unwrap().records.len(), 1);
+        assert_eq!(now(&notes(ada)).await, ["before"]);
+        let other = ada.create_session(NewSession::default()).await.unwrap();
+        assert_eq!(seen(ada, other.id, other.current).await, ["before"]);
+    });
+}
+
+#[test]
+fn two_branches_that_say_or_replace_the_same_are_taken_over_one_after_the_other() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        let first = notes(ada).assert(&fact("lives in Paris")).await.unwrap().record;
+        let mut writers = Vec::new();
+        for _ in 0..2 {
+            let session = ada.create_session(NewSession::default()).await.unwrap().id;
+            writers.push(ada.writer(session, None, WriterOptions::default()).await.unwrap());
+        }
+        let (one, two) = (writers[0].memory(space()), writers[1].memory(space()));
+        for memory in [&one, &two] {
+            memory.assert(&fact("has a dog")).await.unwrap();
+        }
+        one.supersede(first, &fact("lives in Berlin")).await.unwrap();
+        let rome = two.supersede(first, &fact("lives in Rome")).await.unwrap().record;
+        one.promote().await.unwrap();
+        // What both say is one record. What replaces the same stands beside it, and is named.
+        let promotion = two.promote().await.unwrap();
+        assert_eq!((promotion.records, promotion.there, promotion.beside), (vec![rome], 1, vec![rome]));
+        assert_eq!(now(&notes(ada)).await, ["has a dog", "lives in Berlin", "lives in Rome"]);
+        // A writer that was fenced takes nothing over.
+        one.assert(&fact("late")).await.unwrap();
+        let take_over = WriterOptions { take_over: true, ..WriterOptions::default() };
+        let _newer = ada.writer(writers[0].session(), None, take_over).await.unwrap();
+        assert_eq!(code(one.promote().await), "epoch_passed");
+        assert_eq!(code(one.assert(&fact("later")).await), "epoch_passed");
+        assert_eq!(now(&notes(ada)).await.len(), 3);
+        assert_verifies(&world.store);
+    });
+}
+
+#[test]
+fn a_checkpoint_fixes_what_was_there_to_be_found() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let ada = store.client().await.unwrap();
+        let session = attached(&ada, &work).await;
+        let branch = ada.current_branch(session).await.unwrap();
+        let none = take(&ada, session).await.position;
+        let tea = notes(&ada).assert(&fact("tea")).await.unwrap().record;
+        named(&ada, &["other"]).assert(&fact("elsewhere")).await.unwrap();
+        let writer = ada.writer(session, None, WriterOptions::default()).await.unwrap();
+        writer.memory(space()).assert(&fact("cake")).await.unwrap();
+        writer.release().await.unwrap();
+        let first = take(&ada, session).await.position;
+        notes(&ada).supersede(tea, &fact("coffee")).await.unwrap();
+        let later = take(&ada, session).await.position;
+        let at = async |position| now(&notes(&ada).at_checkpoint(position).await.unwrap()).await;
+        assert_eq!(at(none).await, [""; 0]);
+        assert_eq!(at(first).await, ["tea", "cake"]);
+        assert_eq!(at(later).await, ["coffee", "cake"]);
+        let (before, after) =
+            (notes(&ada).at_checkpoint(first).await.unwrap(), notes(&ada).at_checkpoint(later).await.unwrap());
+        let (came, went) = after.changed_since(&before).await.unwrap();
+        let texts = |all: Vec<samite::memory::Standing>| all.into_iter().map(|one| one.record.text).collect::<Vec<_>>();
+        assert_eq!((texts(came), texts(went)), (vec!["coffee".to_owned()], vec!["tea".to_owned()]));
+        let start = samite_model::Position { journal: branch, seq: 0 };
+        assert_eq!(code(notes(&ada).at_checkpoint(start).await.map(|_| ())), "no_tree");
         assert_verifies(store.store());
     });
 }

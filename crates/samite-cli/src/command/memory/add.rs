@@ -1,7 +1,7 @@
 //! `samite memory add`.
 
 use super::new::New;
-use super::within::Within;
+use super::within::Target;
 use crate::printer::words::short_id;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
@@ -13,19 +13,20 @@ use std::process::ExitCode;
 
 /// Write a record
 ///
-/// What says the same, of the same kind, trust and source, is no second record. What comes from the web waits until somebody
-/// approved it; what a tool said is found in a list of its own.
+/// What says the same, of the same kind, trust and source, is no second record. Who stands behind it is fixed: a model's conclusion
+/// unless it is said otherwise. What comes from the web waits until somebody approved it; what a tool said is found in a list of its
+/// own.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  samite memory add -n notes 'The user prefers tea'
+  samite memory add -n notes 'Prefers tea' --trust user
   samite memory add -n notes --trust web --source example.org 'Tea is a drink'
   samite memory add -n people 'Ada knows Grace' --kind edge \\
     --from Ada --relation knows --to Grace
   echo 'a longer text' | samite memory add -n notes -")]
 pub(crate) struct Add {
     #[command(flatten)]
-    within: Within,
+    target: Target,
     #[command(flatten)]
     new: New,
 }
@@ -54,8 +55,16 @@ impl Answer for Done {
 impl Add {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Create)?.client().await?;
-        let memory = self.within.of(&client)?;
-        let written = memory.assert(&self.new.record(&memory).await?).await?;
+        let memory = self.target.seen(&client).await?;
+        let new = self.new.record(&memory).await?;
+        let written = match &self.target.session {
+            Some(session) => {
+                let found = session.find_branch(&client).await?;
+                let namespace = memory.namespace().clone();
+                surface.write_to(&client, found, async |writer| writer.memory(namespace).assert(&new).await).await?
+            }
+            None => memory.assert(&new).await?,
+        };
         surface.printer.answer(&Done::new(written))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,7 +1,7 @@
 //! `samite memory get`.
 
 use super::list::AsOf;
-use super::within::{Within, shape};
+use super::within::{Seen, shape};
 use crate::printer::{Answer, Page};
 use crate::shape::RecordShape;
 use crate::surface::{Access, Surface};
@@ -18,7 +18,7 @@ Examples:
   samite memory get -n notes 8c1e --as-of 2027-01-31")]
 pub(crate) struct Get {
     #[command(flatten)]
-    within: Within,
+    seen: Seen,
     /// The record
     record: String,
     #[command(flatten)]
@@ -39,7 +39,7 @@ impl Answer for Got {
 impl Get {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let memory = self.within.of(&client)?;
+        let memory = self.seen.of(&client).await?;
         let record = memory.find_record(&self.record).await?;
         let standings = memory.standings(self.as_of.recorded()).await?;
         let standing = standings.get(record).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! `samite memory history`.
 
-use super::within::{Within, shape};
+use super::within::{Seen, shape};
 use crate::printer::{Answer, Page};
 use crate::shape::{RecordShape, record_table};
 use crate::surface::{Access, Surface};
@@ -16,7 +16,7 @@ Example:
   samite memory history -n notes 8c1e")]
 pub(crate) struct History {
     #[command(flatten)]
-    within: Within,
+    seen: Seen,
     /// The record
     record: String,
 }
@@ -35,7 +35,7 @@ impl Answer for Versions {
 impl History {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let memory = self.within.of(&client)?;
+        let memory = self.seen.of(&client).await?;
         let record = memory.find_record(&self.record).await?;
         let standings = memory.standings(None).await?;
         let history = standings.history(record).into_iter().map(|one| shape(one, standings.settings())).collect();

@@ -1,7 +1,7 @@
 //! `samite memory list`.
 
 use super::new::{parse_kind, parse_trust};
-use super::within::{Within, shape};
+use super::within::{Seen, shape};
 use crate::arguments::parse_time;
 use crate::printer::{Answer, Page, Style};
 use crate::shape::{RecordShape, record_table};
@@ -41,7 +41,7 @@ Examples:
   samite memory list -n notes --all --json | jq -r '.records[].text'")]
 pub(crate) struct List {
     #[command(flatten)]
-    within: Within,
+    seen: Seen,
     /// Only of this kind
     #[arg(long, value_parser = parse_kind)]
     kind: Vec<RecordKind>,
@@ -75,7 +75,7 @@ impl Answer for Records {
 impl List {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Read)?.client().await?;
-        let memory = self.within.of(&client)?;
+        let memory = self.seen.of(&client).await?;
         let recorded = self.as_of.recorded();
         let settings = memory.standings(recorded).await?.settings().clone();
         let filter =

@@ -1,15 +1,24 @@
 //! `samite memory`.
 
 mod add;
+mod brief;
+mod diff;
 mod forget;
 mod get;
 mod history;
 mod list;
 mod new;
 mod pin;
+mod policy;
+mod promote;
+mod quarantine;
 mod retract;
+mod revoke;
+mod search;
+mod seen;
 mod stats;
 mod supersede;
+mod why;
 mod within;
 
 use crate::surface::Surface;
@@ -24,6 +33,8 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
     Add(add::Add),
+    Search(search::Search),
+    Brief(brief::Brief),
     Get(get::Get),
     List(list::List),
     History(history::History),
@@ -31,6 +42,14 @@ pub(crate) enum Memory {
     Retract(retract::Retract),
     Forget(forget::Forget),
     Pin(pin::Pin),
+    #[command(subcommand)]
+    Quarantine(quarantine::Quarantine),
+    Revoke(revoke::Revoke),
+    Policy(policy::Policy),
+    Promote(promote::Promote),
+    Diff(diff::Diff),
+    Why(why::Why),
+    Seen(seen::Seen),
     Stats(stats::Stats),
 }
 
@@ -38,6 +57,8 @@ impl Memory {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self {
             Self::Add(command) => command.run(surface).await,
+            Self::Search(command) => command.run(surface).await,
+            Self::Brief(command) => command.run(surface).await,
             Self::Get(command) => command.run(surface).await,
             Self::List(command) => command.run(surface).await,
             Self::History(command) => command.run(surface).await,
@@ -45,6 +66,13 @@ impl Memory {
             Self::Retract(command) => command.run(surface).await,
             Self::Forget(command) => command.run(surface).await,
             Self::Pin(command) => command.run(surface).await,
+            Self::Quarantine(command) => command.run(surface).await,
+            Self::Revoke(command) => command.run(surface).await,
+            Self::Policy(command) => command.run(surface).await,
+            Self::Promote(command) => command.run(surface).await,
+            Self::Diff(command) => command.run(surface).await,
+            Self::Why(command) => command.run(surface).await,
+            Self::Seen(command) => command.run(surface).await,
             Self::Stats(command) => command.run(surface).await,
         }
     }

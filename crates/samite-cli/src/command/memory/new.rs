@@ -16,7 +16,7 @@ pub(super) struct New {
     #[arg(long, default_value = "semantic", value_parser = parse_kind)]
     kind: RecordKind,
     /// Who stands behind it: user, operator, model, tool or web
-    #[arg(long, default_value = "user", value_parser = parse_trust)]
+    #[arg(long, default_value = "model", value_parser = parse_trust)]
     trust: Trust,
     /// Where it comes from: an address, a path, a tool
     #[arg(long)]
@@ -96,7 +96,7 @@ pub(super) fn parse_trust(text: &str) -> std::result::Result<Trust, String> {
     Trust::from_name(text).ok_or_else(|| "write user, operator, model, tool or web".to_owned())
 }
 
-fn parse_pair(text: &str) -> std::result::Result<(String, Value), String> {
+pub(super) fn parse_pair(text: &str) -> std::result::Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| "write NAME=VALUE".to_owned())?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))

@@ -1,10 +1,11 @@
 //! `samite memory pin`.
 
-use super::within::Within;
+use super::within::Target;
 use crate::printer::words::short_id;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
+use samite::Writer;
 use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ Examples:
   samite memory pin -n notes 8c1e --off")]
 pub(crate) struct Pin {
     #[command(flatten)]
-    within: Within,
+    target: Target,
     /// The record
     record: String,
     /// No longer
@@ -44,9 +45,17 @@ impl Answer for Done {
 impl Pin {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = self.within.of(&client)?;
+        let memory = self.target.seen(&client).await?;
         let record = memory.find_record(&self.record).await?;
-        let at = memory.pin(record, !self.off).await?;
+        let at = match &self.target.session {
+            Some(session) => {
+                let found = session.find_branch(&client).await?;
+                let namespace = memory.namespace().clone();
+                let act = async |writer: &Writer| writer.memory(namespace).pin(record, !self.off).await;
+                surface.write_to(&client, found, act).await?
+            }
+            None => memory.pin(record, !self.off).await?,
+        };
         surface.printer.answer(&Done { id: record.to_string(), pinned: !self.off, seq: at.seq })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,10 +1,11 @@
 //! `samite memory retract`.
 
-use super::within::Within;
+use super::within::Target;
 use crate::printer::words::short_id;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
+use samite::Writer;
 use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ Example:
   samite memory retract -n notes 8c1e --reason 'the user changed their mind'")]
 pub(crate) struct Retract {
     #[command(flatten)]
-    within: Within,
+    target: Target,
     /// The record
     record: String,
     /// Why
@@ -41,9 +42,18 @@ impl Answer for Retracted {
 impl Retract {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = self.within.of(&client)?;
+        let memory = self.target.seen(&client).await?;
         let record = memory.find_record(&self.record).await?;
-        let at = memory.retract(record, self.reason.as_deref()).await?;
+        let reason = self.reason.as_deref();
+        let at = match &self.target.session {
+            Some(session) => {
+                let found = session.find_branch(&client).await?;
+                let namespace = memory.namespace().clone();
+                let act = async |writer: &Writer| writer.memory(namespace).retract(record, reason).await;
+                surface.write_to(&client, found, act).await?
+            }
+            None => memory.retract(record, reason).await?,
+        };
         surface.printer.answer(&Retracted { id: record.to_string(), seq: at.seq })?;
         Ok(ExitCode::SUCCESS)
     }

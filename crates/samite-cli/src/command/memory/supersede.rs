@@ -2,9 +2,10 @@
 
 use super::add::Done;
 use super::new::New;
-use super::within::Within;
+use super::within::Target;
 use crate::surface::{Access, Surface};
 use clap::Args;
+use samite::Writer;
 use samite_model::Result;
 use std::process::ExitCode;
 
@@ -19,7 +20,7 @@ Examples:
   samite memory supersede -n notes 8c1e --correct 'The user never drank tea'")]
 pub(crate) struct Supersede {
     #[command(flatten)]
-    within: Within,
+    target: Target,
     /// The record whose place it takes
     record: String,
     /// The other was never so
@@ -32,11 +33,25 @@ pub(crate) struct Supersede {
 impl Supersede {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = self.within.of(&client)?;
+        let memory = self.target.seen(&client).await?;
         let replaced = memory.find_record(&self.record).await?;
         let new = self.new.record(&memory).await?;
-        let written =
-            if self.correct { memory.correct(replaced, &new).await? } else { memory.supersede(replaced, &new).await? };
+        let written = match &self.target.session {
+            Some(session) => {
+                let found = session.find_branch(&client).await?;
+                let act = async |writer: &Writer| {
+                    let memory = writer.memory(memory.namespace().clone());
+                    if self.correct {
+                        memory.correct(replaced, &new).await
+                    } else {
+                        memory.supersede(replaced, &new).await
+                    }
+                };
+                surface.write_to(&client, found, act).await?
+            }
+            None if self.correct => memory.correct(replaced, &new).await?,
+            None => memory.supersede(replaced, &new).await?,
+        };
         surface.printer.answer(&Done::new(written))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,0 +1,141 @@
+//! One score of all that is known.
+
+use super::index::Index;
+use crate::Bits;
+use crate::lexical::{Context, Corpus, Field, Query, Weights};
+use crate::text::NamedDate;
+use crate::vectors;
+use samite_model::{Result, SpaceId};
+
+const LEXICAL: f32 = 0.7;
+const VECTOR: f32 = 0.3;
+const SPEAKER: f32 = 0.1;
+const DATE: f32 = 0.2;
+const ASKS: f32 = 0.06;
+/// What the vector of the record before counts.
+const BEFORE: f32 = 0.2;
+/// What the vectors of the records after count.
+const AFTER: f32 = 0.3;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The question, as it was typed. There are no operators.
+    pub text: &'a str,
+    /// The question's vector, and the space that it is in; none where there is no encoder.
+    pub vector: Option<(SpaceId, &'a [f32])>,
+}
+
+/// A record's score, and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// The record's number in the index.
+    pub document: u32,
+    /// The score.
+    pub score: f32,
+    /// The share of the question's words that it and its neighbours answer: 0 to about 1.
+    pub coverage: f32,
+    /// How much nearer its vector is than those of the others; none where the question has no vector, or the record.
+    pub dot: Option<f32>,
+    /// Whether the question names who said it.
+    pub speaker: bool,
+    /// The share of the question's date that is the record's.
+    pub date: f32,
+    /// Whether it ends with a question itself.
+    pub asks: bool,
+}
+
+/// The visible records that have anything to do with the question, the best first; of equal ones the newest. An empty question
+/// finds the newest.
+///
+/// # Errors
+/// `vector_dimensions`, `vector_not_finite` or `vector_zero` (invalid) for a vector that is none of its space.
+pub fn score(index: &Index, visible: &Bits, wanted: &Wanted<'_>) -> Result<Vec<Scored>> {
+    let Some(part) = index.part() else { return Ok(Vec::new()) };
+    let corpus = Corpus::new(&[(part, visible)]);
+    let query = Query::new(wanted.text);
+    let context = Context::new(index.previous(visible));
+    let found = corpus.score(&query, &Weights::default(), &context);
+    let asked = NamedDate::of(wanted.text);
+    let dots = match wanted.vector {
+        Some((space, vector)) => dots(index, visible, &context, space, vector)?,
+        None => None,
+    };
+    let everything = query.is_empty() && dots.is_none();
+    let mut all = Vec::new();
+    for document in visible.iter() {
+        let coverage = found.scores.get(document as usize).copied().unwrap_or_default();
+        let fields = found.fields.get(document as usize).copied().unwrap_or_default();
+        let dot = dots.as_ref().and_then(|dots| dots.get(document as usize).copied().flatten());
+        if coverage == 0.0 && dot.is_none() && !everything {
+            continue;
+        }
+        let relevance = match &dots {
+            Some(_) => LEXICAL * coverage + VECTOR * dot.unwrap_or_default(),
+            None => coverage,
+        };
+        let speaker = fields & Field::Speaker.bit() != 0;
+        let (date, asks) = (share(asked, index.date(document)), index.asks(document));
+        let mut score = relevance + DATE * date;
+        if speaker {
+            score += SPEAKER;
+        }
+        if asks {
+            score -= ASKS;
+        }
+        // Who asks for nothing gets what is newest.
+        let score = if everything { 0.0 } else { score };
+        all.push(Scored { document, score, coverage, dot, speaker, date, asks });
+    }
+    all.sort_by(|one, other| other.score.total_cmp(&one.score).then(other.document.cmp(&one.document)));
+    Ok(all)
+}
+
+/// The share of a question's date that is a record's.
+fn share(asked: NamedDate, date: NamedDate) -> f32 {
+    let parts = [(asked.year, date.year), (asked.month, date.month), (asked.day, date.day)];
+    let (mut given, mut same) = (0.0_f32, 0.0_f32);
+    for (asked, date) in parts {
+        if asked.is_some() {
+            given += 1.0;
+            same += if asked == date { 1.0 } else { 0.0 };
+        }
+    }
+    if given == 0.0 { 0.0 } else { same / given }
+}
+
+/// How much nearer each visible record's vector is than the average, with its neighbours'; nothing where none has a vector.
+fn dots(
+    index: &Index,
+    visible: &Bits,
+    context: &Context,
+    space: SpaceId,
+    vector: &[f32],
+) -> Result<Option<Vec<Option<f32>>>> {
+    let Some(rows) = index.rows(space).filter(|rows| !rows.is_empty()) else { return Ok(None) };
+    let query = vectors::Query::new(vector)?;
+    let mut raw = Vec::new();
+    vectors::scan(vectors::Part { rows, visible }, &query, &mut raw)?;
+    let has = |document: u32| visible.contains(document) && rows.contains(document);
+    let (mut sum, mut count) = (0.0_f64, 0.0_f64);
+    for document in visible.iter().filter(|document| rows.contains(*document)) {
+        sum += f64::from(raw.get(document as usize).copied().unwrap_or_default());
+        count += 1.0;
+    }
+    if count == 0.0 {
+        return Ok(None);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a mean of numbers of 32 bits needs no more")]
+    let mean = (sum / count) as f32;
+    let centred = |document: u32| match raw.get(document as usize) {
+        Some(dot) if has(document) => dot - mean,
+        _ => 0.0,
+    };
+    let mixed = |document: u32| {
+        let before = context.previous(document).map_or(0.0, centred);
+        let after: f32 = context.successors(document).map(centred).sum();
+        centred(document) + BEFORE * before + AFTER * after
+    };
+    let all = (0..index.documents()).map(|document| visible.contains(document).then(|| mixed(document)));
+    Ok(Some(all.collect()))
+}
