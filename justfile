@@ -17,6 +17,10 @@ bench *rows:
     cargo build --release -p samite-cli
     cargo run --release -p samite-bench -- {{ rows }}
 
+# Find the turns that answer a file of conversations' questions, for a scorer of evidence retrieval on LoCoMo
+bench-locomo data run:
+    cargo run --release -p samite-bench -- --locomo {{ data }} --run {{ run }}
+
 # Format
 fmt:
     cargo fmt --all

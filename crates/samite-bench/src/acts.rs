@@ -197,6 +197,7 @@ fn unlogged(scratch: &Scratch) -> Result<Writer> {
         logged: false,
         tiles: None,
         caches: None,
+        memory: None,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandomness::new()),
     });

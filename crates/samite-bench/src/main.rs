@@ -9,6 +9,7 @@ mod bare;
 mod exports;
 mod forks;
 mod hooks;
+mod locomo;
 mod reading;
 mod redact;
 mod restate;
@@ -61,6 +62,15 @@ struct Arguments {
     /// Make such a Python in the scratch directory: takes pip.
     #[arg(long)]
     make_faiss: bool,
+    /// Answers the questions of such a file of conversations, and writes what a scorer reads to `--run`.
+    #[arg(long, requires = "run")]
+    locomo: Option<PathBuf>,
+    /// Where that is written.
+    #[arg(long)]
+    run: Option<PathBuf>,
+    /// By words alone.
+    #[arg(long)]
+    words_alone: bool,
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
@@ -139,6 +149,9 @@ fn run(arguments: &Arguments) -> Result<bool> {
         faiss: arguments.faiss.clone(),
         make_faiss: arguments.make_faiss,
     };
+    if let (Some(data), Some(to)) = (&arguments.locomo, &arguments.run) {
+        return locomo::run(&bench, data, to, arguments.words_alone).map(|()| true);
+    }
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count).map(|()| true);
     }

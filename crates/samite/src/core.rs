@@ -43,6 +43,8 @@ pub struct Backends {
     pub tiles: Option<PathBuf>,
     /// Where stat caches may lie; none means that every file is read each time.
     pub caches: Option<PathBuf>,
+    /// Where the vectors of records of long-term memory may lie, sealed; none means that they are made again each time.
+    pub memory: Option<PathBuf>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// Randomness.

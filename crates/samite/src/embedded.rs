@@ -143,6 +143,7 @@ impl Embedded {
             logged: !ledger.is_read_only(),
             tiles: Some(home.join("tlog")),
             caches: (!options.read_only).then_some(caches),
+            memory: (!options.read_only).then(|| home.join("memory")),
             clock,
             random,
         });

@@ -377,6 +377,7 @@ fn memories(page: &Page, place: &Place, session: &str) {
     run(&["brief", "--about", "Grace"]);
     run(&["why", &coffee]);
     run(&["seen"]);
+    run(&["reindex"]);
     run(&["list", "--all"]);
     run(&["history", &coffee]);
     run(&["retract", &edge, "--reason", "they fell out"]);

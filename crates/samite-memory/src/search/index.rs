@@ -93,6 +93,21 @@ impl Index {
         Ok(())
     }
 
+    /// Gives a record a vector that was kept; nothing for one that is not here, or has one.
+    ///
+    /// # Errors
+    /// As [`Rows::new`] and [`Rows::copy`].
+    pub fn take_vector(&mut self, space: SpaceId, record: RecordId, from: &Rows, place: u32) -> Result<()> {
+        let Some(document) = self.document(record) else { return Ok(()) };
+        if !self.rows.contains_key(&space) {
+            self.rows.insert(space, Rows::new(from.dimensions())?);
+        }
+        match self.rows.get_mut(&space) {
+            Some(rows) if !rows.contains(document) => rows.copy(document, from, place).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
     /// The vectors in a space.
     pub fn rows(&self, space: SpaceId) -> Option<&Rows> {
         self.rows.get(&space)

@@ -72,15 +72,20 @@ impl Embedded {
 }
 
 impl Embedded {
-    /// Removes what is kept beside the ledger of the namespaces that an erasure takes something of, and says how many files that
-    /// were: whoever needs it makes it again, of the entries that are left. When this returns, that is durable.
+    /// Removes what is kept beside the ledger of the namespaces that an erasure may take something of, and says how many files that
+    /// were: whoever needs it makes it again, of the entries that are left. When this returns, that is durable. Of a session that is
+    /// any of its owner's: a branch writes to each.
     pub(super) async fn erase_namespaces(&self, started: &ErasureStarted, close: &[JournalId]) -> Result<u64> {
         let core = &self.store().core;
         let runs = core.foreign_runs(started).await?;
         let journals = runs.iter().map(|run| run.journal).chain(close.iter().copied()).collect();
+        let all = match started.scope {
+            Scope::Session { .. } | Scope::Entries { .. } => Some(started.subject),
+            _ => None,
+        };
         let home = self.home().join(NAMESPACES);
         let mut removed = 0;
-        for namespace in core.namespaces_among(journals).await? {
+        for namespace in core.namespaces_among(&journals, all).await? {
             let directory = home.join(namespace.to_string());
             if files::exists(&directory)? {
                 removed += files::files_below(&directory)?.files.len() as u64;

@@ -295,11 +295,21 @@ impl Core {
         Ok(Some(Guard::RowAbsent { journal: control, kind: row::ERASED_RECORD, hashes }))
     }
 
-    /// Of some journals, those of namespaces, whether or not they are there: what is beside the ledger has their names.
-    pub(super) async fn namespaces_among(&self, journals: HashSet<JournalId>) -> Result<Vec<JournalId>> {
+    /// What changes whenever an erasure is recorded: what was made of entries that were read before is not kept after.
+    pub(crate) async fn erasures_so_far(&self) -> Result<u64> {
+        Ok(self.0.ledger.journal(self.tenant_control()).await?.map_or(0, |state| state.registers))
+    }
+
+    /// Of some journals those of namespaces, and all of an owner's.
+    pub(super) async fn namespaces_among(
+        &self,
+        journals: &HashSet<JournalId>,
+        owner: Option<Pseudonym>,
+    ) -> Result<Vec<JournalId>> {
         let filter = JournalFilter { kind: Some(JournalKind::Memory), ..JournalFilter::default() };
         let all = self.0.ledger.journals(filter).await?;
-        Ok(all.iter().map(|state| state.id).filter(|id| journals.contains(id)).collect())
+        let is_one = |state: &&JournalState| journals.contains(&state.id) || owner == Some(state.owner);
+        Ok(all.iter().filter(is_one).map(|state| state.id).collect())
     }
 }
 

@@ -11,6 +11,7 @@ mod journal;
 mod prompt;
 mod query;
 mod search;
+mod vectors;
 pub(crate) mod views;
 mod write;
 
@@ -19,14 +20,17 @@ pub use govern::{Revocation, RevokedSource};
 pub use prompt::{Brief, fenced};
 pub(crate) use query::no_record;
 pub use query::{MemoryFilter, RecordedIn};
+pub use samite_embed::Embedder;
 pub use samite_memory::search::Scored;
 pub use samite_memory::{Ended, Standing, Standings};
 pub use samite_model::memory::*;
 pub use search::{FoundRecord, Recalled, Search, Seen, SeenBy};
+pub use vectors::Behind;
 pub use write::{NewRecord, Written};
 
 use crate::client::Client;
 use samite_model::{Error, Position, Result};
+use std::sync::Arc;
 
 /// One namespace of one owner, as a principal sees it.
 #[derive(Clone)]
@@ -37,12 +41,14 @@ pub struct Memory {
     on: Option<Position>,
     /// Nothing that was written to the namespace after this seq is seen.
     until: Option<u64>,
+    /// What makes vectors; without one it is searched by words alone.
+    embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Client {
     /// A namespace of this principal's user. It is made by the first record that is written to it.
     pub fn memory(&self, namespace: Namespace) -> Memory {
-        Memory { client: self.clone(), namespace, on: None, until: None }
+        Memory { client: self.clone(), namespace, on: None, until: None, embedder: None }
     }
 }
 

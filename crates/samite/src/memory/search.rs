@@ -2,12 +2,13 @@
 
 use super::Memory;
 use super::query::{RecordedIn, no_record};
+use super::vectors::Behind;
 use crate::views::{IndexHash, Projection};
 use samite_ledger::{Append, Commit, Read};
 use samite_memory::search::{Index, Listed, Scored, Wanted, lists, score};
 use samite_memory::{Bits, Standing, Standings};
 use samite_model::memory::{RecordKind, Searched, Treatment, Trust, WriterName};
-use samite_model::{EntryKind, Error, FamilyId, Position, RecordId, Result};
+use samite_model::{EntryKind, Error, FamilyId, Position, RecordId, Result, SpaceId};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -103,6 +104,10 @@ pub struct Recalled {
     pub seq: u64,
     /// Where that is recorded; none where there was nothing to see.
     pub recorded: Option<Position>,
+    /// What was searched by vectors, and what has none yet.
+    pub spaces: Vec<SpaceId>,
+    /// What has no vector yet, where it was to be searched by vectors.
+    pub behind: Behind,
     /// How many places of the ranking were passed: what the next page leaves out.
     pub next: Option<usize>,
 }
@@ -149,6 +154,7 @@ impl Memory {
     }
 
     async fn recall(&self, search: &Search, head: u64) -> Result<Recalled> {
+        let erasures = self.client.core.erasures_so_far().await?;
         let standings = self.standings(search.recorded).await?;
         let time = search.valid_at.unwrap_or_else(|| match search.recorded {
             Some(RecordedIn::Time(time)) => time,
@@ -156,7 +162,17 @@ impl Memory {
         });
         let mut index = Index::default();
         index.catch_up(&standings)?;
-        let wanted = Wanted { text: &search.text, vector: None };
+        let (journal, _) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
+        let mut behind = self.vectors(journal, &standings, &mut index);
+        self.let_go_of_erased(journal, erasures).await?;
+        // Who cannot be asked by its vector is asked by its words.
+        let vector = self.question_vector(&search.text).unwrap_or_else(|error| {
+            behind.failed = Some(error.code());
+            None
+        });
+        let vector = vector.filter(|(space, _)| index.rows(*space).is_some());
+        let wanted =
+            Wanted { text: &search.text, vector: vector.as_ref().map(|(space, vector)| (*space, vector.as_slice())) };
         // Each by itself: what is apart has no influence on the others.
         let open = score(&index, &visible(&standings, Treatment::Open, time), &wanted)?;
         let apart = score(&index, &visible(&standings, Treatment::Apart, time), &wanted)?;
@@ -185,7 +201,8 @@ impl Memory {
             Some(RecordedIn::Seq(seq)) => seq,
             _ => self.until.unwrap_or(head).min(head),
         };
-        let mut recalled = Recalled { records, apart, seq, recorded: None, next };
+        let spaces = vector.iter().map(|(space, _)| *space).collect();
+        let mut recalled = Recalled { records, apart, seq, recorded: None, spaces, behind, next };
         if search.hops > 0 {
             super::edges::follow(&standings, time, search, &mut recalled);
         }
@@ -209,7 +226,7 @@ impl Memory {
             },
             records: ids(&found.records),
             apart: ids(&found.apart),
-            spaces: Vec::new(),
+            spaces: found.spaces.clone(),
         };
         let journal = self.searches(journal);
         let draft = core.draft(EntryKind::MEMORY_SEARCHED, &searched, Projection::default())?;

@@ -84,6 +84,7 @@ pub(crate) fn open_beside(root: &Path, days: i64, tiles: &str) -> Opened {
         logged: true,
         tiles: Some(root.join(tiles)),
         caches: None,
+        memory: None,
         clock: clock.clone(),
         random,
     });

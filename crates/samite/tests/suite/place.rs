@@ -72,6 +72,7 @@ impl Place {
             logged: false,
             tiles: None,
             caches: None,
+            memory: None,
             clock: Arc::new(SystemClock),
             random,
         }
@@ -103,6 +104,7 @@ pub(crate) fn backends_of(store: &Embedded) -> Backends {
         logged: true,
         tiles: None,
         caches: None,
+        memory: None,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandomness::new()),
     }

@@ -6,11 +6,15 @@ use samite::memory::{
     Edge, Memory, MemorySettings, Namespace, NewRecord, Recalled, RecordKind, RecordedIn, RevokedSource, Search, Seen,
     Treatment, Trust, fenced,
 };
-use samite::{Client, ForkOptions, NewSession, WriterOptions};
+use samite::{Client, ForkOptions, NewSession, Observer, WriterOptions};
+use samite_embed::{Embedder, Normalisation, Pooling, Side, Space, SpaceParts};
 use samite_ledger::testing::Seeded;
 use samite_model::access::{Right, Rights};
-use samite_model::{Principal, RecordId, Result};
+use samite_model::{Error, Principal, RecordId, Result};
 use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn named(client: &Client, segments: &[&str]) -> Memory {
     client.memory(Namespace::new(segments.iter().copied()).unwrap())
@@ -372,4 +376,103 @@ fn a_search_that_cannot_be_recorded_answers_nothing() {
         assert_eq!(refused.kind(), samite_model::ErrorKind::Unavailable, "{refused}");
         assert_eq!(memory.records(&samite::memory::MemoryFilter::default()).await.unwrap().len(), 1);
     });
+}
+
+/// An encoder of two dimensions, which counts, and can be down.
+#[derive(Debug)]
+struct Counting {
+    space: Space,
+    texts: AtomicUsize,
+    is_down: AtomicBool,
+}
+
+impl Counting {
+    fn new() -> Arc<Self> {
+        let space = Space::new(SpaceParts {
+            provider: "test".into(),
+            model: "counting".into(),
+            revision: "1".into(),
+            dimensions: 2,
+            pooling: Pooling::Mean,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            normalisation: Normalisation::Unit,
+        });
+        Arc::new(Self { space: space.unwrap(), texts: AtomicUsize::new(0), is_down: AtomicBool::new(false) })
+    }
+}
+
+impl Embedder for Counting {
+    fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Drinks point one way, all else the other.
+    fn embed(&self, texts: &[&str], _side: Side) -> Result<Vec<Vec<f32>>> {
+        if self.is_down.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("embedder_down", "nobody answers"));
+        }
+        self.texts.fetch_add(texts.len(), Ordering::SeqCst);
+        let is_drink = |text: &str| ["tea", "coffee", "beverage"].iter().any(|word| text.contains(word));
+        Ok(texts.iter().map(|text| if is_drink(text) { vec![1.0, 0.0] } else { vec![0.0, 1.0] }).collect())
+    }
+}
+
+#[test]
+fn what_means_the_same_is_found_by_vectors_that_are_kept_and_made_again() {
+    let place = Place::new();
+    let store = place.open();
+    run(async {
+        let client = store.client().await.unwrap();
+        let encoder = Counting::new();
+        let memory = notes(&client).with_embedder(encoder.clone());
+        let tea = memory.assert(&fact("The user drinks tea.")).await.unwrap().record;
+        for number in 0..100 {
+            memory.assert(&fact(&format!("The shelf {number} is full."))).await.unwrap();
+        }
+        // A search makes some vectors, the newest first, and says what is behind.
+        let found = ask(&memory, "beverage").await;
+        assert_eq!((found.behind.records, found.behind.failed, found.spaces.len()), (37, None, 1));
+        assert!(!texts(&found).contains(&"The user drinks tea."));
+        assert_eq!(texts(&ask(&notes(&client), "tea").await), ["The user drinks tea."], "by its words at once");
+        assert_eq!(memory.embed_all(&Observer::default()).await.unwrap(), 37);
+        assert_eq!(memory.embed_all(&Observer::default()).await.unwrap(), 0);
+        let found = ask(&memory, "beverage").await;
+        assert_eq!((texts(&found)[0], found.behind.records), ("The user drinks tea.", 0));
+        let seen = memory.seen(&Seen { text: Some("beverage".into()), ..Seen::default() }).await.unwrap();
+        assert_eq!(seen[1].searched.spaces, [encoder.space.id()]);
+        // They are kept, sealed, and made of nothing twice: so far each record once, and three questions.
+        assert_eq!(encoder.texts.load(Ordering::SeqCst), 101 + 2);
+        let again = notes(&place.open().client().await.unwrap()).with_embedder(encoder.clone());
+        assert_eq!(texts(&ask(&again, "beverage").await)[0], "The user drinks tea.");
+        assert_eq!(encoder.texts.load(Ordering::SeqCst), 101 + 3);
+        let kept = files_below(&store.home().join("memory"));
+        assert_eq!(kept.len(), 1);
+        let bytes = std::fs::read(&kept[0]).unwrap();
+        assert!(!bytes.windows(16).any(|window| window == tea.as_bytes()), "sealed");
+        // One that is damaged, or gone, is made again.
+        std::fs::write(&kept[0], &bytes[..bytes.len() / 2]).unwrap();
+        ask(&memory, "beverage").await;
+        assert_eq!(memory.embed_all(&Observer::default()).await.unwrap(), 37);
+        assert_eq!(texts(&ask(&memory, "beverage").await)[0], "The user drinks tea.");
+        // An encoder that is down fails no write and no search.
+        encoder.is_down.store(true, Ordering::SeqCst);
+        memory.assert(&fact("The user drinks coffee.")).await.unwrap();
+        let found = ask(&memory, "coffee").await;
+        assert_eq!((texts(&found)[0], found.behind.failed), ("The user drinks coffee.", Some("embedder_down")));
+        assert_eq!(code(memory.embed_all(&Observer::default()).await), "embedder_down");
+        encoder.is_down.store(false, Ordering::SeqCst);
+        assert_eq!(ask(&memory, "coffee").await.behind.records, 0);
+        assert_eq!(code(notes(&client).embed_all(&Observer::default()).await), "no_embedder");
+        assert_verifies(store.store());
+    });
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
 }

@@ -1,5 +1,6 @@
 //! `samite memory brief`.
 
+use super::encoder::with_encoder;
 use super::search::mark;
 use super::within::{Seen, shape};
 use crate::printer::{Answer, Page};
@@ -53,7 +54,7 @@ impl Answer for Briefed {
 impl Brief {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = self.seen.of(&client).await?;
+        let memory = with_encoder(self.seen.of(&client).await?)?;
         let settings = memory.settings().await?;
         let brief = memory.brief(&self.about, self.budget).await?;
         surface.printer.answer(&Briefed {

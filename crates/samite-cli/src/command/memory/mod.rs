@@ -3,6 +3,7 @@
 mod add;
 mod brief;
 mod diff;
+mod encoder;
 mod forget;
 mod get;
 mod history;
@@ -12,6 +13,7 @@ mod pin;
 mod policy;
 mod promote;
 mod quarantine;
+mod reindex;
 mod retract;
 mod revoke;
 mod search;
@@ -47,6 +49,7 @@ pub(crate) enum Memory {
     Revoke(revoke::Revoke),
     Policy(policy::Policy),
     Promote(promote::Promote),
+    Reindex(reindex::Reindex),
     Diff(diff::Diff),
     Why(why::Why),
     Seen(seen::Seen),
@@ -69,6 +72,7 @@ impl Memory {
             Self::Quarantine(command) => command.run(surface).await,
             Self::Revoke(command) => command.run(surface).await,
             Self::Policy(command) => command.run(surface).await,
+            Self::Reindex(command) => command.run(surface).await,
             Self::Promote(command) => command.run(surface).await,
             Self::Diff(command) => command.run(surface).await,
             Self::Why(command) => command.run(surface).await,

@@ -1,10 +1,11 @@
 //! `samite memory search`.
 
+use super::encoder::with_encoder;
 use super::list::AsOf;
 use super::new::{parse_kind, parse_pair, parse_trust};
 use super::within::{Seen, shape};
 use crate::arguments::parse_time;
-use crate::printer::words::short_id;
+use crate::printer::words::{count, short_id};
 use crate::printer::{Answer, Page, Style};
 use crate::shape::RecordShape;
 use crate::surface::{Access, Surface};
@@ -73,6 +74,12 @@ struct Answered {
     seq: u64,
     /// Where that is recorded.
     searched: Option<u64>,
+    /// The vector spaces that were searched.
+    spaces: Vec<String>,
+    /// How many records have no vector yet, and are found by their words alone.
+    behind: u64,
+    /// Why vectors were not used, by the code of the error.
+    encoder_failed: Option<&'static str>,
     /// What the next page skips.
     next: Option<usize>,
     #[serde(skip)]
@@ -139,6 +146,9 @@ impl Answered {
             apart: all(&found.apart),
             seq: found.seq,
             searched: found.recorded.map(|at| at.seq),
+            spaces: found.spaces.iter().map(ToString::to_string).collect(),
+            behind: found.behind.records,
+            encoder_failed: found.behind.failed,
             next: found.next,
             explain,
         }
@@ -160,6 +170,12 @@ impl Answer for Answered {
                 one.show(self.explain, page);
             }
         }
+        if let Some(code) = self.encoder_failed {
+            page.styled(Style::Care, format!("by words alone: the encoder failed ({code})"));
+        } else if self.behind > 0 {
+            let behind = count(self.behind, "record");
+            page.styled(Style::Care, format!("{behind} found by words alone until `samite memory reindex`"));
+        }
         if let Some(next) = self.next {
             page.gap();
             page.styled(Style::Dim, format!("the next: --skip {next} --as-of-seq {}", self.seq));
@@ -177,7 +193,7 @@ pub(super) fn mark() -> Result<String> {
 impl Search {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = self.seen.of(&client).await?;
+        let memory = with_encoder(self.seen.of(&client).await?)?;
         let wanted = Wanted {
             text: self.question,
             limit: self.limit,

@@ -90,8 +90,9 @@ fn large(garden: &Garden, texts: &[String]) {
     let memory = namespace(garden, &["large"]);
     for (number, text) in texts.iter().enumerate() {
         // As JSON it is longer than a journal's entry may be.
-        let filler =
-            |from: usize| (from..from + 44_000).map(|word| format!("\"w{number}x{word}\"\n")).collect::<Vec<_>>().concat();
+        let filler = |from: usize| {
+            (from..from + 44_000).map(|word| format!("\"w{number}x{word}\"\n")).collect::<Vec<_>>().concat()
+        };
         let said = format!("{}{text} {}", filler(0), filler(100_000));
         block_on(memory.assert(&fact(said))).unwrap();
     }
