@@ -8,10 +8,12 @@ use samite::memory::{
     Ended, Memory, MemoryFilter, Namespace, NewRecord, RecordKind, RecordedIn, Span, Standing, Trust, Written,
 };
 use samite::{Client, NewSession, Observer, SubjectExportOptions, WriterOptions};
+use samite_embed::{Embedder, Normalisation, Pooling, Side, Space, SpaceParts};
 use samite_ledger::{JournalFilter, JournalKind, Ledger};
 use samite_model::{FamilyId, Position, RecordId, Result, SessionId};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn erasing(what: EraseWhat) -> EraseOptions {
     EraseOptions { what, reason: "asked for".to_owned(), also: Vec::new(), observer: Observer::default() }
@@ -581,4 +583,92 @@ fn what_is_written_while_it_is_forgotten_goes_too_or_is_refused() {
             is_whole(&store).await;
         });
     }
+}
+
+/// An encoder that may do something while it makes vectors.
+struct Interrupted {
+    space: Space,
+    meanwhile: std::sync::Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupted")
+    }
+}
+
+impl Interrupted {
+    fn new() -> Arc<Self> {
+        let space = Space::new(SpaceParts {
+            provider: "test".into(),
+            model: "interrupted".into(),
+            revision: "1".into(),
+            dimensions: 2,
+            pooling: Pooling::Mean,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            normalisation: Normalisation::Unit,
+        });
+        Arc::new(Self { space: space.unwrap(), meanwhile: std::sync::Mutex::default() })
+    }
+}
+
+impl Embedder for Interrupted {
+    fn space(&self) -> &Space {
+        &self.space
+    }
+
+    fn embed(&self, texts: &[&str], _side: Side) -> Result<Vec<Vec<f32>>> {
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
+        Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+    }
+}
+
+/// How many files are kept beside the ledger of what is remembered.
+fn kept(place: &Place) -> usize {
+    fn below(path: &Path) -> usize {
+        let Ok(entries) = fs::read_dir(path) else { return usize::from(path.is_file()) };
+        entries.map(|entry| below(&entry.unwrap().path())).sum()
+    }
+    below(&index(place, ""))
+}
+
+#[test]
+fn no_vector_of_what_was_erased_is_kept_not_even_by_who_made_it_meanwhile() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let encoder = Interrupted::new();
+    let ada = run(client(&store, "ada"));
+    let memory = notes(&ada).with_embedder(encoder.clone());
+    let written = |text: &str| run(memory.assert(&fact(text))).unwrap();
+    let (first, second) = (written("to be forgotten"), written("to be forgotten later"));
+    written("to be kept");
+    assert_eq!(run(memory.embed_all(&Observer::default())).unwrap(), 3);
+    assert_eq!(kept(&place), 1);
+    run(store.erase(&ada, &forgetting(&[first]))).unwrap();
+    assert_eq!(kept(&place), 0);
+    // Somebody who had read it goes on, and keeps what was made of it.
+    let (of_store, of_ada) = (store.clone(), ada.clone());
+    *encoder.meanwhile.lock().unwrap() = Some(Box::new(move || {
+        std::thread::spawn(move || run(of_store.erase(&of_ada, &forgetting(&[second]))).unwrap()).join().unwrap();
+    }));
+    assert_eq!(run(memory.embed_all(&Observer::default())).unwrap(), 2);
+    assert_eq!(kept(&place), 0);
+    assert_eq!(run(memory.embed_all(&Observer::default())).unwrap(), 1);
+    assert_eq!(kept(&place), 1);
+    // What a branch wrote is in the file of its owner's namespace, and goes with the session.
+    let session = run(ada.create_session(NewSession::default())).unwrap();
+    let position = run(async {
+        let writer = ada.writer(session.id, None, WriterOptions::default()).await.unwrap();
+        let at = writer.memory(name(&["notes"])).assert(&fact("on a branch")).await.unwrap().at;
+        writer.release().await.unwrap();
+        at
+    });
+    assert_eq!(run(memory.on(position).embed_all(&Observer::default())).unwrap(), 1);
+    run(store.erase(&ada, &erasing(EraseWhat::Session(session.id)))).unwrap();
+    assert_eq!(kept(&place), 0);
+    run(is_whole(&store));
 }
