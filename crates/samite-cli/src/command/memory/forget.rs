@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// imports and promotions are refused.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "samite memory forget [OPTIONS] -n <SEGMENT> --reason <REASON> <RECORD>...",
+    override_usage = "samite memory forget [OPTIONS] -n <NAME> --reason <REASON> <RECORD>...",
     after_long_help = "\
 Examples:
   samite memory forget -n notes 8c1e --reason 'asked for' --plan
