@@ -8,6 +8,7 @@ use crate::workspace::{Checkpoint, Taken};
 use crate::writer::{Writer, WriterOptions};
 use samite_ledger::{Commit, Guard};
 use samite_model::cadence::{Boundary, Cause, Decision, Why};
+use samite_model::memory::Adoption;
 use samite_model::{BranchId, EntryKind, Error, Observer, Position, Result, SessionId, limits};
 use std::sync::Arc;
 
@@ -62,6 +63,7 @@ impl Writer {
             if let Some(position) = self.turn_of(dedupe).await? {
                 // Whoever was cut off between the two says it again.
                 let delivered = self.publish_deliverables(&Observer::default()).await.ok().map(Arc::new);
+                self.adopt(Adoption::AtTurnEnd).await.ok();
                 return Ok(EndedTurn { delivered, ..duplicate(position) });
             }
         }
@@ -97,6 +99,7 @@ impl Writer {
             (Ok(ended), _) => {
                 // The turn has ended whatever becomes of them: the next one's end looks at them again.
                 let delivered = self.publish_deliverables(&Observer::default()).await.ok().map(Arc::new);
+                self.adopt(Adoption::AtTurnEnd).await.ok();
                 Ok(EndedTurn { delivered, ..ended })
             }
             (Err(error), _) => Err(error),

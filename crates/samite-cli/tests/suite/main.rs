@@ -44,6 +44,7 @@ mod published;
 mod readme;
 mod redaction;
 mod refusals;
+mod remembering;
 mod retention;
 mod settings_files;
 mod shapes;

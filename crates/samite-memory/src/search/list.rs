@@ -1,7 +1,7 @@
 //! From scores to what is shown: a list of what is open, a short one of what is apart, and no source that fills one of them.
 
 use super::combine::Scored;
-use samite_model::memory::{MemorySettings, Provenance, Treatment, Trust};
+use samite_model::memory::{MemorySettings, Provenance, Trust};
 use samite_model::{EntryId, RecordId, SessionId};
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ pub fn lists<'a>(
     of: impl Fn(u32) -> Option<(RecordId, &'a Provenance)>,
 ) -> Listed {
     let few = settings.places(Trust::Web, limit).unwrap_or(limit);
-    let take = |ranked: &[Scored], treatment: Treatment, skip: usize, size: usize| {
+    let take = |ranked: &[Scored], skip: usize, size: usize| {
         let mut taken: HashMap<Source, usize> = HashMap::new();
         let mut list = Vec::new();
         for scored in ranked {
@@ -57,9 +57,6 @@ pub fn lists<'a>(
                 break;
             }
             let Some((record, from)) = of(scored.document) else { continue };
-            if settings.treatment(from.trust) != treatment {
-                continue;
-            }
             // The list that a share is of is the page, so that the next page is not the same source again.
             if let Some(places) = settings.places(from.trust, limit) {
                 let many = taken.entry(Source::of(from)).or_default();
@@ -72,5 +69,5 @@ pub fn lists<'a>(
         }
         list.split_off(skip.min(list.len()))
     };
-    Listed { open: take(open, Treatment::Open, skip, limit), apart: take(apart, Treatment::Apart, 0, few) }
+    Listed { open: take(open, skip, limit), apart: take(apart, 0, few) }
 }

@@ -177,7 +177,11 @@ fn no_source_that_nobody_vouches_for_fills_a_list() {
         .collect();
     let of = |document: u32| Some((id(u8::try_from(document).unwrap_or(255)), &all[document as usize]));
     let listed = |settings: &MemorySettings, page| {
-        let found = lists(&ranked, &ranked, settings, page, of);
+        let treated = |treatment| -> Vec<Scored> {
+            let is = |one: &&Scored| settings.treatment(all[one.document as usize].trust) == treatment;
+            ranked.iter().filter(is).copied().collect()
+        };
+        let found = lists(&treated(Treatment::Open), &treated(Treatment::Apart), settings, page, of);
         let trusts = |list: &[(RecordId, Scored)]| {
             list.iter().map(|(_, one)| all[one.document as usize].trust).collect::<Vec<_>>()
         };

@@ -4,12 +4,14 @@ use super::query::{check_stands, no_record, operation};
 use super::write::{busy, said_already, unchanged};
 use super::{Memory, NewRecord, Written, views};
 use crate::core::Draft;
-use crate::views::Projection;
+use crate::log::Entry;
+use crate::views::{Projection, row};
 use crate::writer::Writer;
 use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal, RowQuery};
 use samite_memory::Standings;
 use samite_model::memory::{
-    Asserted, Changed, Namespace, Opened, Operation, Pinned, Promoted, Record, Replaces, Retracted, Trust, not_pinnable,
+    Adoption, Asserted, Changed, Namespace, Opened, Operation, Pinned, Promoted, Record, Replaces, Retracted, Trust,
+    not_pinnable,
 };
 use samite_model::{EntryKind, Error, FamilyId, Fingerprint, Position, RecordId, Result};
 use std::collections::HashSet;
@@ -50,6 +52,56 @@ impl Writer {
     pub fn memory(&self, namespace: Namespace) -> BranchMemory<'_> {
         BranchMemory { writer: self, memory: self.client.memory(namespace) }
     }
+}
+
+impl Writer {
+    /// Takes over what the branch wrote to namespaces that are to have it at this moment, or at an earlier one of the same kind.
+    pub(crate) async fn adopt(&self, now: Adoption) -> Result<()> {
+        for namespace in self.namespaces().await? {
+            let memory = self.client.memory(namespace.clone());
+            let adoption = memory.shared_standings(None).await?.settings().adoption;
+            // A close ends the last turn too.
+            if adoption == now || (now, adoption) == (Adoption::AtClose, Adoption::AtTurnEnd) {
+                self.memory(namespace).promote().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The namespaces that were written to along the branch's ancestry.
+    async fn namespaces(&self) -> Result<Vec<Namespace>> {
+        let core = self.core();
+        let head = core.journal(self.branch()).await?.head;
+        let at = Position { journal: self.branch(), seq: head };
+        let query = RowQuery { at, kind: row::MEMORY_ON_BRANCH, hashes: Vec::new(), limit: usize::MAX };
+        let mut known: HashSet<[u8; 16]> = HashSet::new();
+        let mut namespaces = Vec::new();
+        for found in core.0.ledger.rows(query).await? {
+            if known.contains(&found.hash) {
+                continue;
+            }
+            let entry = core.whole(core.entry_at(found.position).await?)?;
+            // One that was erased says nothing; another of the same namespace may.
+            if let Some(name) = namespace_of(&entry)? {
+                known.insert(found.hash);
+                namespaces.push(name);
+            }
+        }
+        Ok(namespaces)
+    }
+}
+
+/// The namespace that an entry of a branch does something to.
+fn namespace_of(entry: &Entry) -> Result<Option<Namespace>> {
+    if entry.payload.is_some() && entry.header.kind == EntryKind::MEMORY_PROMOTED {
+        return Ok(Some(entry.json::<Promoted>()?.namespace));
+    }
+    Ok(match operation(entry)? {
+        Some(Operation::Asserted(said)) => said.namespace,
+        Some(Operation::Retracted(said)) => said.namespace,
+        Some(Operation::Pinned(said)) => said.namespace,
+        _ => None,
+    })
 }
 
 impl Memory {

@@ -1,6 +1,6 @@
 //! Following edges from the records that were found to those that they lead to.
 
-use super::search::{FoundRecord, Recalled, Search};
+use super::search::{FoundRecord, Recalled, Search, treatment_of};
 use samite_memory::search::Scored;
 use samite_memory::{Standing, Standings};
 use samite_model::RecordId;
@@ -14,9 +14,7 @@ const FROM: usize = 10;
 /// may be found by itself is followed or found, and only among what is open.
 pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled: &mut Recalled) {
     let settings = standings.settings();
-    let is_open = |one: &&Standing| {
-        one.is_found(settings, time) && settings.treatment(one.record.provenance.trust) == Treatment::Open
-    };
+    let is_open = |one: &&Standing| one.is_found(settings, time) && treatment_of(one, settings) == Treatment::Open;
     let open: Vec<&Standing> = standings.all().iter().filter(is_open).collect();
     let graph = Graph::of(&open);
     let mut known: HashSet<RecordId> = recalled.records.iter().map(|one| one.standing.record.record).collect();

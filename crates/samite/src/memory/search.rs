@@ -7,7 +7,7 @@ use crate::views::{IndexHash, Projection};
 use samite_ledger::{Append, Commit, Read};
 use samite_memory::search::{Index, Listed, Scored, Wanted, lists, score};
 use samite_memory::{Bits, Standing, Standings};
-use samite_model::memory::{RecordKind, Searched, Treatment, Trust, WriterName};
+use samite_model::memory::{MemorySettings, RecordKind, Searched, Treatment, Trust, Verdict, WriterName};
 use samite_model::{EntryKind, Error, FamilyId, Position, RecordId, Result, SpaceId};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -302,18 +302,21 @@ impl Memory {
     }
 }
 
+/// How a record is treated: what somebody approved is like any other, but that no source has more than its share.
+pub(super) fn treatment_of(standing: &Standing, settings: &MemorySettings) -> Treatment {
+    if standing.verdict == Some(Verdict::Approved) {
+        return Treatment::Open;
+    }
+    settings.treatment(standing.record.provenance.trust)
+}
+
 /// The records of a treatment that are found at a time.
 fn visible(standings: &Standings, treatment: Treatment, time: i64) -> Bits {
     let count = u32::try_from(standings.all().len()).unwrap_or(u32::MAX);
     let mut bits = Bits::none(count);
     let settings = standings.settings();
     for (document, standing) in (0..count).zip(standings.all()) {
-        // What waited for approval and got it is found among what is apart.
-        let of = match settings.treatment(standing.record.provenance.trust) {
-            Treatment::Quarantined => Treatment::Apart,
-            other => other,
-        };
-        if of == treatment && standing.is_found(settings, time) {
+        if treatment_of(standing, settings) == treatment && standing.is_found(settings, time) {
             bits.insert(document);
         }
     }

@@ -4,7 +4,7 @@ use crate::children::{Role, soon, start};
 use crate::place::Place;
 use crate::support::{World, assert_verifies, attached, event, principal, run, take};
 use samite::memory::{
-    Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, Promotion, RecordKind,
+    Adoption, Changed, Edge, Ended, Memory, MemoryFilter, MemorySettings, Namespace, NewRecord, Promotion, RecordKind,
     RecordedIn, RevokedSource, Treatment, Trust, Validity, Verdict, Written,
 };
 use samite::{Client, ForkOptions, NewSession, WriterOptions};
@@ -595,6 +595,41 @@ fn a_checkpoint_fixes_what_was_there_to_be_found() {
         assert_eq!((texts(came), texts(went)), (vec!["coffee".to_owned()], vec!["tea".to_owned()]));
         let start = samite_model::Position { journal: branch, seq: 0 };
         assert_eq!(code(notes(&ada).at_checkpoint(start).await.map(|_| ())), "no_tree");
+        assert_verifies(store.store());
+    });
+}
+
+#[test]
+fn a_namespace_can_take_over_what_branches_write_when_turns_end_or_workspaces_close() {
+    let place = Place::new();
+    let work = place.directory("work");
+    run(async {
+        let store = place.open();
+        let ada = store.client().await.unwrap();
+        let session = attached(&ada, &work).await;
+        let adopts = async |adoption| {
+            notes(&ada).set_settings(&MemorySettings { adoption, ..MemorySettings::default() }).await.unwrap();
+        };
+        let say = async |text: &str| {
+            let writer = ada.writer(session, None, WriterOptions::default()).await.unwrap();
+            writer.memory(space()).assert(&fact(text)).await.unwrap();
+            writer.memory(Namespace::new(["other"]).unwrap()).assert(&fact(text)).await.unwrap();
+            writer.end_turn(None).await.unwrap();
+            writer.release().await.unwrap();
+        };
+        say("one").await;
+        assert_eq!(now(&notes(&ada)).await, [""; 0], "by hand, unless it is decided otherwise");
+        adopts(Adoption::AtTurnEnd).await;
+        say("two").await;
+        assert_eq!(now(&notes(&ada)).await, ["one", "two"]);
+        adopts(Adoption::AtClose).await;
+        say("three").await;
+        assert_eq!(now(&notes(&ada)).await, ["one", "two"]);
+        let site = samite::recover::Site { base: work.clone(), lives: store.lives().unwrap() };
+        let options = samite::workspace::CloseOptions::default();
+        ada.close(session, None, WriterOptions::default(), &options, &site).await.unwrap();
+        assert_eq!(now(&notes(&ada)).await, ["one", "two", "three"]);
+        assert_eq!(now(&named(&ada, &["other"])).await, [""; 0]);
         assert_verifies(store.store());
     });
 }

@@ -18,6 +18,7 @@ use neighbours::Neighbour;
 use receipt::Saved;
 use samite_host::{Sleep, SystemSleep, files, kill_point};
 use samite_model::closing::{Finding, Next, What, after_look, is_safe};
+use samite_model::memory::Adoption;
 use samite_model::tree::diff;
 use samite_model::{BranchId, Error, ErrorKind, Observer, Result, SessionId};
 use samite_workspace::{ScanReport, Tree, look};
@@ -358,6 +359,8 @@ impl Closing<'_> {
 
     /// Publishes what the session delivers and changed, notes the new artifacts, and says what could not be published.
     async fn publish(&self, writer: &Writer, artifacts: &mut Vec<String>) -> Result<Vec<Finding>> {
+        // What cannot be taken over now is still the branch's own, and taken over by the next close or by hand.
+        writer.adopt(Adoption::AtClose).await.ok();
         match writer.publish_deliverables(&self.observer(self.until)).await {
             Ok(delivered) => {
                 artifacts.extend(delivered.published.iter().map(|record| record.artifact.to_string()));
