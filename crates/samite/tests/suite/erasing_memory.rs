@@ -672,3 +672,23 @@ fn no_vector_of_what_was_erased_is_kept_not_even_by_who_made_it_meanwhile() {
     assert_eq!(kept(&place), 0);
     run(is_whole(&store));
 }
+
+#[test]
+fn what_was_redacted_and_forgotten_is_known_again() {
+    run(async {
+        let place = Place::new();
+        let store = place.open();
+        let ada = client(&store, "ada").await;
+        store.register_secret(&ada, "db", b"hunter2!of-the-database").await.unwrap();
+        let memory = notes(&ada);
+        let text = "she logs in with hunter2!of-the-database there";
+        let gone = memory.assert(&fact(text)).await.unwrap();
+        let stored = memory.record_of(gone.record, None).await.unwrap().record.text;
+        assert!(stored != text && !stored.contains("hunter2"), "{stored}");
+        store.erase(&ada, &forgetting(&[gone])).await.unwrap();
+        for said in [text, stored.as_str()] {
+            let said = NewRecord::new(RecordKind::Semantic, said, Trust::Model);
+            assert_eq!(code(memory.assert(&said).await), "record_forgotten");
+        }
+    });
+}
