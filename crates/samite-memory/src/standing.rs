@@ -156,6 +156,12 @@ impl Standings {
         }
     }
 
+    /// Takes in what is left of an erased entry by which one record took the place of another: that stays ended, though nobody can
+    /// say any more by what.
+    pub fn replaced_by_erased(&mut self, replaced: RecordId, by: RecordId, time: i64) {
+        self.end(replaced, &Ended::Replaced { by, changed: Changed::Superseded }, time);
+    }
+
     /// What was revoked took nobody's place: whoever it replaced stands again.
     fn bring_back(&mut self) {
         let back: Vec<RecordId> = self
@@ -179,6 +185,8 @@ impl Standings {
         while let Some((Ended::Replaced { by, .. }, _)) = &last.ended {
             match self.get(*by) {
                 Some(next) if self.revoked.contains(by) => last = next,
+                // Erased since.
+                None if self.revoked.contains(by) => return true,
                 _ => return false,
             }
         }

@@ -2,13 +2,15 @@
 
 pub mod canary;
 mod hold;
+mod memory;
 mod plan;
 mod root;
 mod runs;
 #[cfg(test)]
 mod tests;
 
-pub use hold::{Hold, HoldOn, held, held_also};
+pub use hold::{Hold, HoldOn, held, held_also, held_memory};
+pub use memory::{RecordFacts, SaidFacts};
 pub use plan::{
     ArtifactFacts, Because, Derived, DerivedKind, Elsewhere, Facts, JournalFacts, MergeFacts, Plan, Reference, Role,
     SessionFacts, holds_words, plan,
@@ -78,6 +80,16 @@ pub enum Scope {
         /// The keyed hash of the name.
         secret: FamilyId,
     },
+    /// A namespace of long-term memory, whose journal is closed.
+    Memory {
+        /// Its journal.
+        journal: JournalId,
+    },
+    /// Some records of a namespace, and what was made of them.
+    Records {
+        /// The namespace's journal.
+        journal: JournalId,
+    },
 }
 
 impl Scope {
@@ -89,6 +101,8 @@ impl Scope {
             Self::Artifact { .. } => "artifact",
             Self::Entries { .. } => "entries",
             Self::Secret { .. } => "secret",
+            Self::Memory { .. } => "memory",
+            Self::Records { .. } => "records",
         }
     }
 

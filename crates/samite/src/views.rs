@@ -49,7 +49,7 @@ pub(crate) mod row {
     /// Something was done to a namespace on a branch; hash of the namespace.
     pub(crate) const MEMORY_ON_BRANCH: u16 = 63;
     /// Every kind.
-    pub(crate) const ALL: [u16; 24] = [
+    pub(crate) const ALL: [u16; 25] = [
         DEDUPE,
         STEP,
         TREE,
@@ -66,6 +66,7 @@ pub(crate) mod row {
         ERASED_KEY,
         ERASED_ARTIFACT,
         KEPT,
+        ERASED_RECORD,
         REFUSED,
         CAPTURED,
         FOUND,
@@ -94,6 +95,9 @@ pub(crate) mod row {
     /// Rows stay with tombstones of a journal; hash = its id, value = the erasure's. The entry has them (tenant's control
     /// journal).
     pub(crate) const KEPT: u16 = 37;
+    /// A record that was forgotten, or what one said: the first is named by nothing that is written, the second is said again by
+    /// nobody but the user (tenant's control journal).
+    pub(crate) const ERASED_RECORD: u16 = 38;
 }
 
 /// Register kinds. Codes are permanent.
@@ -571,6 +575,8 @@ pub(crate) fn erasure_started(started: &ErasureStarted) -> Projection {
     let row = |kind| move |projection: Projection, hash: [u8; 16]| projection.row(kind, hash, id.to_vec());
     let projection = started.session_keys.iter().map(|key| key.0).fold(projection, row(row::ERASED_KEY));
     let projection = started.artifact_hashes.iter().map(|hash| hash.0).fold(projection, row(row::ERASED_ARTIFACT));
+    let projection = started.records.iter().map(|record| record.0).fold(projection, row(row::ERASED_RECORD));
+    let projection = started.record_hashes.iter().map(|hash| hash.0).fold(projection, row(row::ERASED_RECORD));
     let kept = started.kept.iter().flatten().map(|kept| kept.journal.0);
     kept.fold(projection, row(row::KEPT))
 }

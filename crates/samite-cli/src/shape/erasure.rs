@@ -16,6 +16,7 @@ pub(crate) struct ScopeShape {
     session: Option<String>,
     branch: Option<String>,
     artifact: Option<String>,
+    namespace: Option<String>,
     from: Option<u64>,
     to: Option<u64>,
     /// Whether the branch is its session's current one, and need not be named.
@@ -31,6 +32,7 @@ impl ScopeShape {
             session: None,
             branch: None,
             artifact: None,
+            namespace: None,
             from: None,
             to: None,
             is_current: false,
@@ -38,6 +40,9 @@ impl ScopeShape {
         match scope {
             Scope::User | Scope::Secret { .. } => none,
             Scope::Session { session } => Self { session: Some(session.to_string()), ..none },
+            Scope::Memory { journal } | Scope::Records { journal } => {
+                Self { namespace: Some(journal.to_string()), ..none }
+            }
             Scope::Artifact { artifact } => Self { artifact: Some(artifact.to_string()), ..none },
             Scope::Entries { session, branch, from, to } => Self {
                 session: Some(session.to_string()),
@@ -56,6 +61,9 @@ impl ScopeShape {
 
     /// The same where there is little room: what tells one from others comes first.
     fn short_words(&self) -> String {
+        if let Some(namespace) = &self.namespace {
+            return format!("{} {}", self.of, short_id(namespace));
+        }
         let (Some(from), Some(to), Some(session), Some(branch)) = (self.from, self.to, &self.session, &self.branch)
         else {
             return self.words();
@@ -72,6 +80,8 @@ impl ScopeShape {
         match (self.of, self.from, self.to) {
             ("session", ..) => format!("session {}", short(&self.session)),
             ("artifact", ..) => format!("artifact {}", short(&self.artifact)),
+            ("memory", ..) => format!("namespace {}", short(&self.namespace)),
+            ("records", ..) => format!("records of namespace {}", short(&self.namespace)),
             ("secret", ..) => "a registered secret".to_owned(),
             (_, Some(from), Some(to)) if self.is_current => format!("entries {}@{from}..{to}", short(&self.session)),
             (_, Some(from), Some(to)) => {

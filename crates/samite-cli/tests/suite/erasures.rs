@@ -361,3 +361,41 @@ fn a_proof_of_what_much_was_made_of_is_given_away_and_verified() {
     fs::write(place.path().join("proof"), proof.replace(index, "index 3")).unwrap();
     assert_eq!(place.json(&verify).status, 8);
 }
+
+#[test]
+fn what_is_remembered_is_forgotten_with_what_was_made_of_it() {
+    let place = Place::new();
+    let run = |arguments: &[&str]| place.json(&[&["memory"], arguments, &["-n", "team", "-n", "notes"]].concat());
+    let first = text(&run(&["add", "born in May"]).json(), "/id");
+    let made = text(&run(&["add", "a spring child", "--made-of", &first]).json(), "/id");
+    run(&["add", "drinks tea"]).json();
+    let reason = ["--reason", "asked for"];
+    let error = run(&["forget", &first, reason[0], reason[1]]).error(2);
+    assert_eq!(error["code"], "not_confirmed");
+    assert!(error["message"].as_str().unwrap().contains("records of namespace"), "{error}");
+    let plan = run(&["forget", &first, reason[0], reason[1], "--plan"]).json();
+    assert_eq!((&plan["planned"], &plan["plan"]["entries"]), (&true.into(), &2.into()));
+    assert_eq!((&plan["plan"]["derived"][0]["id"], &plan["plan"]["derived"][0]["taken"]), (&made.into(), &true.into()));
+    let shown = place.run(&["memory", "forget", "-n", "team", "-n", "notes", &first, "--reason", "x", "--plan"]).ok();
+    assert!(shown.contains("goes") && shown.contains("nothing was touched"), "{shown}");
+    run(&["forget", &first, reason[0], reason[1], "--yes"]).json();
+    let error = run(&["add", "born in May", "--trust", "model"]).error(6);
+    assert_eq!(error["code"], "record_forgotten");
+    assert_eq!(run(&["get", &first]).error(3)["code"], "no_record");
+    let held = |place: &Place| place.json(&["records"]).json()["categories"].to_string();
+    assert!(held(&place).contains(r#""category":"memory","count":1"#), "{}", held(&place));
+
+    let whole = ["erase", "--memory", "team", "--memory", "notes", "--reason", "asked for"];
+    assert_eq!(place.json(&whole).error(2)["code"], "not_confirmed");
+    let error = place.json(&["erase", "--memory", "team", "--reason", "x", "--yes"]).error(3);
+    assert_eq!(error["code"], "empty_namespace");
+    let both = ["erase", "--memory", "team", "--user", "local", "--reason", "x", "--yes"];
+    assert_eq!(place.json(&both).error(2)["code"], "usage");
+    let erased = place.json(&[&whole[..], &["--yes"]].concat()).json();
+    assert_eq!((&erased["erased"]["scope"]["of"], &erased["erased"]["proof"]["keys"]), (&json!("memory"), &json!([])));
+    assert_eq!(run(&["list", "--all"]).json()["records"], json!([]));
+    let list = place.run(&["erase", "list"]).ok();
+    assert!(list.contains("records ") && list.contains("memory "), "{list}");
+    run(&["add", "born in May", "--trust", "model"]).json();
+    place.run(&["verify"]).ok();
+}

@@ -329,6 +329,10 @@ fn erasures(page: &Page, place: &Place) {
     run(&["read", &id]);
     let erased = run(&["erase", "--session", &id, "--reason", "x", "--yes"]);
     assert_eq!(erased["plan"]["derived"][0]["id"].as_str(), Some(child.as_str()));
+    let record = text(&run(&["memory", "add", "tea", "-n", "whole"]), "/id");
+    run(&["memory", "forget", &record, "-n", "whole", "--reason", "x", "--plan"]);
+    run(&["memory", "forget", &record, "-n", "whole", "--reason", "x", "--yes"]);
+    run(&["erase", "--memory", "whole", "--reason", "x", "--yes"]);
     run(&["erase", "list"]);
     run(&["erase", "show", erased["erased"]["id"].as_str().unwrap()]);
     run(&["erase", "prove", erased["erased"]["id"].as_str().unwrap(), "--to", "erased.tlog-proof"]);

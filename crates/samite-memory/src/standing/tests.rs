@@ -183,6 +183,32 @@ fn what_a_revoked_source_had_replaced_stands_again() {
 }
 
 #[test]
+fn what_a_forgotten_record_had_replaced_stays_ended_unless_it_was_revoked() {
+    // The second took the place of the first, and is forgotten.
+    let forgotten = |after: Vec<Operation>| {
+        let mut standings = folded(vec![asserted(record(1, Trust::User, &[]), None)]);
+        standings.replaced_by_erased(id(1), id(2), 7);
+        for (number, operation) in after.into_iter().enumerate() {
+            let at = Position { journal: samite_model::JournalId([9; 16]), seq: number as u64 + 10 };
+            standings.apply(at, 10, operation);
+        }
+        standings
+    };
+    let standings = forgotten(Vec::new());
+    let first = standings.get(id(1)).unwrap();
+    assert_eq!(first.ended, Some((Ended::Replaced { by: id(2), changed: Changed::Superseded }, 7)));
+    assert_eq!(found(&standings, 9), [0_u8; 0]);
+    assert_eq!(standings.history(id(1)).len(), 1);
+    let revoked = |record| Operation::Revoked(Revoked { records: vec![id(record)], reason: "poisoned".into() });
+    assert_eq!(found(&forgotten(vec![revoked(2)]), 9), [1]);
+    assert_eq!(found(&forgotten(vec![revoked(3)]), 9), [0_u8; 0]);
+    // Of what is not there nothing ends.
+    let mut none = Standings::default();
+    none.replaced_by_erased(id(1), id(2), 7);
+    assert_eq!(none, Standings::default());
+}
+
+#[test]
 fn the_same_content_is_one_record_under_both_ids_until_it_ends() {
     let of = |number: u8, content: u8| {
         let content = Fingerprint([content; 16]);

@@ -1,6 +1,6 @@
 //! Legal holds: what is under one is kept, whoever asks for its erasure.
 
-use super::{DerivedKind, Facts, Plan, Scope};
+use super::{DerivedKind, Facts, Plan, RunSet, Scope};
 use crate::{Pseudonym, SessionId};
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ pub struct Hold {
 /// of a person is meant, one on any session of theirs. `session` is the one that an artifact was made in.
 pub fn held<'a>(holds: &'a [Hold], scope: &Scope, subject: Pseudonym, session: Option<SessionId>) -> Option<&'a Hold> {
     let of = match scope {
-        Scope::User | Scope::Secret { .. } => None,
+        Scope::User | Scope::Secret { .. } | Scope::Memory { .. } | Scope::Records { .. } => None,
         Scope::Session { session } | Scope::Entries { session, .. } => Some(*session),
         Scope::Artifact { .. } => session,
     };
@@ -84,6 +84,9 @@ pub fn held_also<'a>(holds: &'a [Hold], plan: &Plan, facts: &Facts) -> Option<&'
             DerivedKind::Fork | DerivedKind::Merge => {
                 facts.journals.iter().find(|journal| journal.id.0 == one.id.0).map(|journal| journal.family)
             }
+            DerivedKind::Record => {
+                facts.records.iter().find(|known| known.record.0 == one.id.0).and_then(|known| known.session)
+            }
             DerivedKind::Artifact => {
                 facts.artifacts.iter().find(|known| known.artifact.0 == one.id.0).map(|known| known.session)
             }
@@ -92,5 +95,21 @@ pub fn held_also<'a>(holds: &'a [Hold], plan: &Plan, facts: &Facts) -> Option<&'
             HoldOn::User { subject } => subject == one.owner,
             HoldOn::Session { session: held, .. } => session == Some(held),
         })
+    })
+}
+
+/// The first hold that stands against an erasure of long-term memory: one on a session that a record comes from, or in which
+/// something of the namespace was written.
+pub fn held_memory<'a>(holds: &'a [Hold], scope: &Scope, plan: &Plan, facts: &Facts) -> Option<&'a Hold> {
+    if !matches!(scope, Scope::Memory { .. } | Scope::Records { .. }) {
+        return None;
+    }
+    let runs = RunSet::new(plan.runs.iter().copied());
+    let made_in = facts.records.iter().filter(|record| runs.has(record.at)).filter_map(|record| record.session);
+    let written_in = facts.journals.iter().filter(|journal| runs.has_of(journal.id)).map(|journal| journal.family);
+    let sessions: Vec<SessionId> = made_in.chain(written_in).collect();
+    holds.iter().find(|hold| match hold.on {
+        HoldOn::User { .. } => false,
+        HoldOn::Session { session, .. } => sessions.contains(&session),
     })
 }

@@ -1,8 +1,9 @@
 //! The traversal.
 
+use super::memory::{self, RecordFacts, SaidFacts};
 use super::runs::joined;
 use super::{Run, Scope};
-use crate::{ArtifactId, EntryKind, FamilyId, JournalId, Position, Pseudonym, SessionId};
+use crate::{ArtifactId, EntryKind, FamilyId, JournalId, Position, Pseudonym, RecordId, SessionId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 
@@ -52,7 +53,7 @@ pub struct JournalFacts {
 }
 
 impl JournalFacts {
-    fn whole(&self) -> Option<Run> {
+    pub(super) fn whole(&self) -> Option<Run> {
         let first = self.parent.map_or(0, |parent| parent.seq).saturating_add(1);
         (first <= self.head).then_some(Run { journal: self.id, first, last: self.head })
     }
@@ -161,8 +162,14 @@ pub struct Facts {
     pub merges: Vec<MergeFacts>,
     /// The ends of steps, the long outputs of commands and the compactions of the session that entries are erased of.
     pub references: Vec<Reference>,
-    /// The segments of the branch by which entries were named, which those lie in.
+    /// The segments of the branch by which entries were named, which those lie in; of a namespace, its entries on branches.
     pub named: Vec<Run>,
+    /// Records of long-term memory, in namespaces and on branches.
+    pub records: Vec<RecordFacts>,
+    /// What else was said about them.
+    pub said: Vec<SaidFacts>,
+    /// The records that were named.
+    pub asked: Vec<RecordId>,
 }
 
 /// What a thing is that was made of what is erased.
@@ -177,6 +184,8 @@ pub enum DerivedKind {
     Artifact,
     /// A session that works for it.
     Session,
+    /// A record of long-term memory.
+    Record,
 }
 
 impl DerivedKind {
@@ -187,6 +196,7 @@ impl DerivedKind {
             Self::Merge => "merge",
             Self::Artifact => "artifact",
             Self::Session => "session",
+            Self::Record => "record",
         }
     }
 }
@@ -243,7 +253,7 @@ pub struct Derived {
 }
 
 impl Derived {
-    const fn new(kind: DerivedKind, id: FamilyId, owner: Pseudonym, because: Because) -> Self {
+    pub(super) const fn new(kind: DerivedKind, id: FamilyId, owner: Pseudonym, because: Because) -> Self {
         Self { kind, id, owner, because, taken: false }
     }
 }
@@ -259,6 +269,8 @@ pub struct Plan {
     pub artifacts: Vec<ArtifactId>,
     /// The sessions that go.
     pub sessions: Vec<SessionId>,
+    /// The records that go one by one, and not with their journal.
+    pub records: Vec<RecordId>,
     /// Those of the runs that are in journals of other owners, where keys are destroyed: their keys live.
     pub foreign: Vec<Run>,
     /// What was made of it.
@@ -274,17 +286,25 @@ pub fn plan(scope: &Scope, subject: Pseudonym, facts: &Facts, also: &[FamilyId])
         Scope::Artifact { artifact } => of_artifact(*artifact, facts),
         Scope::Entries { from, to, .. } => entries(*from, *to, facts),
         Scope::Secret { .. } => Plan { runs: facts.named.clone(), ..Plan::default() },
+        Scope::Memory { journal } => memory::whole(*journal, facts),
+        Scope::Records { .. } => memory::some(&facts.asked, facts),
     };
     let mut taken: BTreeSet<Derived> = BTreeSet::new();
     loop {
         plan.runs = joined(std::mem::take(&mut plan.runs));
         let found = derived(scope, &plan, facts);
-        let more: Vec<Derived> =
-            found.iter().filter(|one| also.contains(&one.id) && !taken.contains(*one)).copied().collect();
+        // What was made of what is to be forgotten would tell it.
+        let forgets = |one: &&Derived| {
+            matches!(scope, Scope::Records { .. }) && one.kind == DerivedKind::Record && one.owner == subject
+        };
+        let goes = |one: &&Derived| also.contains(&one.id) || forgets(one);
+        let more: Vec<Derived> = found.iter().filter(goes).filter(|one| !taken.contains(*one)).copied().collect();
         if more.is_empty() {
             let stays = found.into_iter().filter(|one| !taken.contains(one));
             plan.derived = taken.iter().map(|one| Derived { taken: true, ..*one }).chain(stays).collect();
             plan.derived.sort_unstable();
+            plan.runs.extend(memory::said_of(&plan.records, facts));
+            plan.runs = joined(std::mem::take(&mut plan.runs));
             break;
         }
         for one in more {
@@ -305,6 +325,7 @@ fn take(plan: &mut Plan, one: &Derived, facts: &Facts) {
     let more = match one.kind {
         DerivedKind::Session => of_session(one.id, facts),
         DerivedKind::Artifact => of_artifact(ArtifactId(one.id.0), facts),
+        DerivedKind::Record => memory::some(&[RecordId(one.id.0)], facts),
         // The session goes on, as after the erasure of entries.
         DerivedKind::Fork => {
             let fork = facts.journals.iter().find(|journal| journal.id.0 == one.id.0);
@@ -324,6 +345,7 @@ fn take(plan: &mut Plan, one: &Derived, facts: &Facts) {
     plan.close.extend(more.close);
     plan.artifacts.extend(more.artifacts);
     plan.sessions.extend(more.sessions);
+    plan.records.extend(more.records);
 }
 
 fn user(subject: Pseudonym, facts: &Facts) -> Plan {
@@ -335,7 +357,7 @@ fn user(subject: Pseudonym, facts: &Facts) -> Plan {
         close: facts.journals.iter().filter(of_subject).map(|journal| journal.id).collect(),
         artifacts: facts.artifacts.iter().filter(|one| one.owner == subject).map(|one| one.artifact).collect(),
         sessions: facts.sessions.iter().filter(|one| one.owner == subject).map(|one| one.session).collect(),
-        derived: Vec::new(),
+        ..Plan::default()
     }
 }
 
@@ -391,14 +413,18 @@ fn derived(scope: &Scope, plan: &Plan, facts: &Facts) -> Vec<Derived> {
     let closed: HashSet<JournalId> = plan.close.iter().copied().collect();
     let erased = |at: Position| has(&plan.runs, at);
     let journal = |id: JournalId| facts.journals.iter().find(|journal| journal.id == id);
-    let mut found = BTreeSet::new();
-    for fork in facts.journals.iter().filter(|fork| fork.role == Role::Branch && !closed.contains(&fork.id)) {
+    let mut found: BTreeSet<Derived> = memory::made_of(plan, facts).into_iter().collect();
+    // A fork shares the entries that go of a branch, and none of them is a file.
+    let branches = !matches!(scope, Scope::Memory { .. } | Scope::Records { .. });
+    let open = |fork: &&JournalFacts| branches && fork.role == Role::Branch && !closed.contains(&fork.id);
+    for fork in facts.journals.iter().filter(open) {
         if fork.parent.is_some_and(|parent| runs.contains(&parent.journal) && erased(parent)) {
             let (id, owner) = (FamilyId(fork.id.0), fork.owner);
             found.insert(Derived::new(DerivedKind::Fork, id, owner, Because::Forked));
         }
     }
-    for merge in facts.merges.iter().filter(|merge| erased(merge.theirs) && !closed.contains(&merge.at.journal)) {
+    let merges = facts.merges.iter().filter(|_| branches);
+    for merge in merges.filter(|merge| erased(merge.theirs) && !closed.contains(&merge.at.journal)) {
         if let Some(into) = journal(merge.at.journal) {
             let (id, owner) = (FamilyId(into.id.0), into.owner);
             found.insert(Derived::new(DerivedKind::Merge, id, owner, Because::Merged));

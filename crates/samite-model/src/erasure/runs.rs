@@ -38,6 +38,11 @@ impl RunSet {
         self.0.keys().copied()
     }
 
+    /// All of its runs, in order.
+    pub fn runs(&self) -> Vec<Run> {
+        joined(self.0.values().flatten().copied().collect())
+    }
+
     /// Its runs in one journal, in order.
     pub fn of(&self, journal: JournalId) -> &[Run] {
         self.0.get(&journal).map_or(&[], Vec::as_slice)

@@ -264,7 +264,9 @@ impl Client {
                 self.authority.on_own(Right::Erase, ResourceKind::Session, session.0)
             }
             EraseWhat::Artifact(artifact) => self.authority.on_own(Right::Erase, ResourceKind::Artifact, artifact.0),
-            EraseWhat::User(_) | EraseWhat::Secret(_) => self.authority.own_right(Right::Erase),
+            EraseWhat::User(_) | EraseWhat::Secret(_) | EraseWhat::Memory(_) | EraseWhat::Records { .. } => {
+                self.authority.own_right(Right::Erase)
+            }
         };
         decision.check(Right::Erase, "what is its user's")?;
         if matches!(what, EraseWhat::User(_)) {
@@ -296,7 +298,7 @@ impl Client {
             EraseWhat::Session(session) | EraseWhat::Entries { session, .. } => {
                 self.authority.unless_forbidden_on_session(Right::Erase, *session, owner)
             }
-            EraseWhat::User(_) | EraseWhat::Secret(_) => Ok(()),
+            EraseWhat::User(_) | EraseWhat::Secret(_) | EraseWhat::Memory(_) | EraseWhat::Records { .. } => Ok(()),
         }
     }
 

@@ -121,7 +121,7 @@ impl Embedded {
             }
         }
         observer.tell("removing files", 0, None);
-        let files = notes + self.erase_files(started, &found.doubts)?;
+        let files = notes + self.erase_files(started, &found.doubts)? + self.erase_namespaces(started, &close).await?;
         kill_point("erase.files_removed");
 
         let collected = match self.clean(started, &tenant, observer).await {
@@ -270,7 +270,8 @@ impl Core {
             let is_meant = match started.scope {
                 Scope::User => closes && state.owner == started.subject && self.is_sealed_by(&state, started).await?,
                 Scope::Session { session } => closes && state.family == session,
-                Scope::Artifact { .. } | Scope::Entries { .. } | Scope::Secret { .. } => false,
+                Scope::Memory { journal } => state.kind == JournalKind::Memory && state.family.0 == journal.0,
+                Scope::Artifact { .. } | Scope::Entries { .. } | Scope::Secret { .. } | Scope::Records { .. } => false,
             };
             // Sessions that were made of it, and of which it was decided that they go too.
             let goes_too = closes && state.owner != started.subject && started.sessions.contains(&state.family);

@@ -78,6 +78,9 @@ impl Core {
                 facts.references.extend(self.references(state, true).await?);
             }
         }
+        if !matches!(scope, Scope::Artifact { .. }) {
+            self.record_facts(&states, scope, subject, &mut facts).await?;
+        }
         Ok(facts)
     }
 

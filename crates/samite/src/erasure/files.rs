@@ -7,7 +7,7 @@ use crate::hook::Spool;
 use crate::payload::ErasureStarted;
 use samite_host::{files, kill_point};
 use samite_model::erasure::Scope;
-use samite_model::{Owner, Result};
+use samite_model::{JournalId, Owner, Result};
 use std::collections::HashSet;
 
 impl Embedded {
@@ -70,6 +70,35 @@ impl Embedded {
         })
     }
 }
+
+impl Embedded {
+    /// Removes what is kept beside the ledger of the namespaces that an erasure may take something of, and says how many files that
+    /// were: whoever needs it makes it again, of the entries that are left. When this returns, that is durable. Of a session that is
+    /// any of its owner's: a branch writes to each.
+    pub(super) async fn erase_namespaces(&self, started: &ErasureStarted, close: &[JournalId]) -> Result<u64> {
+        let core = &self.store().core;
+        let runs = core.foreign_runs(started).await?;
+        let journals = runs.iter().map(|run| run.journal).chain(close.iter().copied()).collect();
+        let all = match started.scope {
+            Scope::Session { .. } | Scope::Entries { .. } => Some(started.subject),
+            _ => None,
+        };
+        let home = self.home().join(NAMESPACES);
+        let mut removed = 0;
+        for namespace in core.namespaces_among(&journals, all).await? {
+            let directory = home.join(namespace.to_string());
+            if files::exists(&directory)? {
+                removed += files::files_below(&directory)?.files.len() as u64;
+                files::remove_tree(&directory)?;
+            }
+        }
+        kill_point("erase.namespaces");
+        Ok(removed)
+    }
+}
+
+/// Where the indexes of namespaces lie, each in a directory that is named by its journal, below a tenant's own.
+const NAMESPACES: &str = "memory";
 
 /// Whether a name leads nowhere else.
 fn is_plain(name: &str) -> bool {

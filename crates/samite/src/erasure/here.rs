@@ -38,6 +38,7 @@ impl Client {
             let is_here = |one: &&Derived| match one.kind {
                 DerivedKind::Session => is_session(&states, one.id),
                 DerivedKind::Fork | DerivedKind::Merge => states.iter().any(|state| state.id.0 == one.id.0),
+                DerivedKind::Record => facts.records.iter().any(|known| known.record.0 == one.id.0),
                 DerivedKind::Artifact => facts.artifacts.iter().any(|known| known.artifact.0 == one.id.0),
             };
             derived.extend(noted.derived.iter().filter(is_here));
@@ -48,7 +49,7 @@ impl Client {
         }
         before.extend(plan.sessions.iter().copied());
         before.extend(plan.artifacts.iter().map(|id| FamilyId(id.0)));
-        if matches!(scope, Scope::Entries { .. } | Scope::Secret { .. }) {
+        if matches!(scope, Scope::Entries { .. } | Scope::Secret { .. } | Scope::Records { .. }) {
             plan.runs.clone_from(&noted.runs);
         }
         let prepared = Prepared { scope, subject, keys: noted.keys.clone(), held: None, facts, plan };

@@ -76,6 +76,9 @@ impl Core {
             }
             HoldOn::Session { session, .. } => started.sessions.contains(&session),
         };
+        // Which session a record came from is not told once it is gone.
+        let of_memory = matches!(started.scope, Scope::Memory { .. } | Scope::Records { .. });
+        let named = named || (of_memory && started.subject == on.subject());
         if of_all || named {
             return Ok(true);
         }

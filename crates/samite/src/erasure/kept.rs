@@ -10,8 +10,9 @@ use samite_model::erasure::{Run, RunSet};
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, Pseudonym, Result, SessionId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The kinds of rows that stay with tombstones: dedupe ids, keys of steps, and how far transcripts were kept.
-pub(super) const KINDS: [u16; 3] = [row::DEDUPE, row::STEP, row::TRANSCRIPT];
+/// The kinds of rows that stay with tombstones: dedupe ids, keys of steps, how far transcripts were kept, and which record it was
+/// whose place was taken by one that is forgotten: it stays ended.
+pub(super) const KINDS: [u16; 5] = [row::DEDUPE, row::STEP, row::TRANSCRIPT, row::MEMORY_RECORD, row::MEMORY_ENDED];
 
 /// The error of who would do again a step that was erased.
 pub(crate) fn step_erased(key: &str, at: Position) -> Error {

@@ -14,6 +14,7 @@ mod files;
 mod here;
 mod hold;
 mod kept;
+mod memories;
 mod note;
 mod records;
 mod secret;
@@ -27,7 +28,8 @@ pub(crate) use secret::no_secret;
 pub use sweep::{Hit, SweepOptions, Swept, SweptPlace};
 
 use crate::payload::{Counted, Unreached};
-use samite_model::{ArtifactId, BranchId, FamilyId, Observer, Pseudonym, SessionId};
+use samite_model::memory::Namespace;
+use samite_model::{ArtifactId, BranchId, FamilyId, Observer, Pseudonym, RecordId, SessionId};
 
 pub(crate) use elsewhere::nameless;
 pub(crate) use hold::{keeps, keeps_owner, refuse_held};
@@ -57,6 +59,15 @@ pub enum EraseWhat {
     },
     /// What was registered as a secret under this name.
     Secret(String),
+    /// A namespace of the asking user's long-term memory.
+    Memory(Namespace),
+    /// Records of such a namespace, with all that was made of them, and of what was made of those.
+    Records {
+        /// The namespace.
+        namespace: Namespace,
+        /// The records.
+        records: Vec<RecordId>,
+    },
 }
 
 /// An erasure to plan or to carry out.

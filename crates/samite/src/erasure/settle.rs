@@ -9,6 +9,7 @@ use crate::views;
 use futures_lite::future::block_on;
 use samite_host::files::FileLock;
 use samite_host::kill_point;
+use samite_model::erasure::RunSet;
 use samite_model::{EntryKind, Error, ErrorKind, FamilyId, Observer, Result};
 use std::collections::HashSet;
 
@@ -166,7 +167,9 @@ impl Embedded {
             let mut drafts = Vec::with_capacity(forgotten.len());
             let mut before = HashSet::new();
             for noted in forgotten {
-                let runs = core.runs_here(&noted).await?;
+                let mut runs = core.runs_here(&noted).await?;
+                runs.extend(core.records_here(&noted).await?);
+                runs = RunSet::new(runs).runs();
                 let mut started = ErasureStarted { replayed: true, runs, commitments: Vec::new(), ..noted };
                 started.close = core.to_close(&started).await?;
                 started.kept = Some(core.rows_to_keep(&started.runs, &started.close).await?);

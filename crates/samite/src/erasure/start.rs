@@ -1,5 +1,6 @@
 //! Planning an erasure, and recording that it has begun.
 
+use super::memories::empty_namespace;
 use super::{EraseOptions, EraseWhat, ErasurePlan, ErasureRecord, refuse_held};
 use crate::client::Client;
 use crate::core::Core;
@@ -12,13 +13,20 @@ use crate::views;
 use samite_host::files::{self, FileLock};
 use samite_host::kill_point;
 use samite_ledger::{Guard, JournalKind, NewEntry};
-use samite_model::erasure::{ArtifactFacts, Elsewhere, Facts, Hold, Plan, Run, RunSet, Scope, held, held_also, plan};
-use samite_model::{EntryKind, Error, FamilyId, JournalId, KeyId, Position, Pseudonym, Result, SessionId, limits};
+use samite_model::erasure::{
+    ArtifactFacts, Elsewhere, Facts, Hold, Plan, Run, RunSet, Scope, held, held_also, held_memory, plan,
+};
+use samite_model::{
+    EntryKind, Error, FamilyId, JournalId, KeyId, Position, Pseudonym, RecordId, Result, SessionId, limits,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A file that whoever carries an erasure out holds the lock of.
 const LOCK: &str = "erasing.lock";
+
+/// How often it is looked again because something was written to a namespace that records go of.
+const ROUNDS: usize = 64;
 
 /// Why something is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +132,30 @@ impl Embedded {
                 .hint("wait for it: `samite erase list` shows it"));
         };
         options.observer.tell("looking for what there is", 0, None);
+        let mut rounds = 0;
+        let started = loop {
+            rounds += 1;
+            match self.record_start(client, options, why, first.clone()).await {
+                // Something was written to a namespace that records go of: it may have been made of them.
+                Err(error) if error.code() == "head_moved" && rounds < ROUNDS => {}
+                started => break started?,
+            }
+        };
+        kill_point("erase.started");
+        core.note_erasure(&started)?;
+        kill_point("erase.noted");
+        self.carry_out(&started, &options.observer).await
+    }
+
+    /// Looks for what goes, and records it.
+    async fn record_start(
+        &self,
+        client: &Client,
+        options: &EraseOptions,
+        why: Why,
+        first: Vec<NewEntry>,
+    ) -> Result<ErasureStarted> {
+        let core = &client.core;
         let control = core.tenant_control();
         let version = core.0.ledger.registers(control).await?.0;
         let prepared = client.prepare(&options.what, &options.also).await?;
@@ -136,20 +168,18 @@ impl Embedded {
         let tenant = core.as_tenant(client.by())?;
         let outside = core.layouts_outside(&prepared.plan.close, self.directory()).await?.len();
         let reason = core.kept_words(&options.reason).await?;
+        let mut guards = Core::namespaces_stand(&prepared.facts, &prepared.plan.runs, &prepared.plan.close);
         let mut started = tenant.started(prepared, &reason, why).await?;
         started.layouts_outside = outside as u64;
         let draft = core.draft(EntryKind::ERASURE_STARTED, &started, views::erasure_started(&started))?;
-        let guard = Guard::Registers { journal: control, version };
-        core.append_as_tenant_after(client.by(), first, vec![draft], vec![guard]).await.map_err(|error| {
+        guards.push(Guard::Registers { journal: control, version });
+        core.append_as_tenant_after(client.by(), first, vec![draft], guards).await.map_err(|error| {
             if error.code() != "registers_moved" {
                 return error;
             }
             Error::conflict("erasure_running", "a hold or an erasure came in between").hint("look again")
         })?;
-        kill_point("erase.started");
-        core.note_erasure(&started)?;
-        kill_point("erase.noted");
-        self.carry_out(&started, &options.observer).await
+        Ok(started)
     }
 }
 
@@ -158,6 +188,7 @@ impl Client {
     async fn prepare(&self, what: &EraseWhat, also: &[FamilyId]) -> Result<Prepared> {
         let core = &self.core;
         let mut made_in = None;
+        let mut asked: Vec<RecordId> = Vec::new();
         let (scope, subject) = match what {
             EraseWhat::User(user) => (Scope::User, self.pseudonym_of_user(user)?),
             EraseWhat::Session(session) => (Scope::Session { session: *session }, self.control(*session).await?.owner),
@@ -176,6 +207,19 @@ impl Client {
                 core.ancestry(Position { journal: state.id, seq: to }).await?;
                 (Scope::Entries { session: *session, branch: *branch, from, to }, state.owner)
             }
+            EraseWhat::Memory(namespace) | EraseWhat::Records { namespace, .. } => {
+                let owner = self.subject.pseudonym;
+                let (journal, state) = core.memory_state(owner, namespace).await?;
+                if state.is_none() {
+                    return Err(empty_namespace());
+                }
+                if let EraseWhat::Records { records, .. } = what {
+                    asked.extend(records);
+                    (Scope::Records { journal }, owner)
+                } else {
+                    (Scope::Memory { journal }, owner)
+                }
+            }
             EraseWhat::Secret(name) => {
                 let secret = FamilyId(core.secret_hash(name));
                 (Scope::Secret { secret }, core.owner_of_secret(name).await?)
@@ -187,7 +231,20 @@ impl Client {
                 .hint("names are compared letter by letter; `samite erase list` shows what was erased already"));
         }
         let holds = core.holds().await?;
-        let facts = core.erasure_facts(&scope, subject, &holds).await?;
+        let mut facts = core.erasure_facts(&scope, subject, &holds).await?;
+        if let Scope::Records { journal } = scope {
+            if asked.is_empty() {
+                return Err(Error::invalid("bad_scope", "no record is named")
+                    .hint("`samite memory list` shows those there are"));
+            }
+            let is_here = |record: &RecordId| {
+                facts.records.iter().any(|known| known.at.journal == journal && known.record == *record)
+            };
+            if let Some(other) = asked.iter().find(|record| !is_here(record)) {
+                return Err(crate::memory::no_record(*other));
+            }
+            facts.asked = asked;
+        }
         let plan = plan(&scope, subject, &facts, also);
         if let Scope::Entries { session, branch, from, to } = scope {
             let before = core.erased_before(None).await?;
@@ -209,7 +266,10 @@ impl Client {
                 self.operator().await?;
             }
         }
-        let mut held = held(&holds, &scope, subject, made_in).or_else(|| held_also(&holds, &plan, &facts)).cloned();
+        let mut held = held(&holds, &scope, subject, made_in)
+            .or_else(|| held_also(&holds, &plan, &facts))
+            .or_else(|| held_memory(&holds, &scope, &plan, &facts))
+            .cloned();
         if held.is_none() {
             held = core.held_writer(&holds, subject, &plan.runs).await?;
         }
@@ -236,6 +296,20 @@ impl Client {
         counted.extend(blocks);
         counted.push(all("sessions", prepared.plan.sessions.len()));
         counted.push(all("artifacts", prepared.plan.artifacts.len()));
+        let records = self.core.count_records(&prepared.plan.runs).await?;
+        counted.push(all("records", usize::try_from(records).unwrap_or(usize::MAX)));
+        let said = Core::said_and_stays(&prepared.facts, &prepared.plan.records);
+        if said > 0 {
+            let why = "what was decided of several records at once stays while one of them does, and that their source was revoked: with reasons";
+            counted.push(Counted {
+                store: "said_of_records".to_owned(),
+                found: said,
+                deleted: 0,
+                retained: said,
+                bytes: None,
+                why: Some(why.to_owned()),
+            });
+        }
         counted.push(all("keys", prepared.keys.len()));
         if prepared.scope == Scope::User {
             counted.extend(in_others(&prepared.facts));
@@ -264,6 +338,10 @@ impl Client {
         }
         artifact_hashes.sort_unstable();
         artifact_hashes.dedup();
+        let mut records = plan.records.clone();
+        records.sort_unstable();
+        records.dedup();
+        let record_hashes = core.record_hashes(&facts, &records).await?;
         let runs = if scope.destroys_keys() { plan.foreign } else { plan.runs };
         let kept = Some(core.rows_to_keep(&runs, &plan.close).await?);
         let commitments = core.commitments(&runs, &plan.close).await?;
@@ -279,6 +357,8 @@ impl Client {
             runs,
             commitments,
             artifact_hashes,
+            records,
+            record_hashes,
             kept,
             layouts_outside: 0,
             close: plan.close,

@@ -13,7 +13,7 @@ use samite_model::memory::{
     Adoption, Asserted, Changed, Namespace, Opened, Operation, Pinned, Promoted, Record, Replaces, Retracted, Trust,
     not_pinnable,
 };
-use samite_model::{EntryKind, FamilyId, Fingerprint, Position, RecordId, Result};
+use samite_model::{EntryKind, Error, FamilyId, Fingerprint, Position, RecordId, Result};
 use std::collections::HashSet;
 
 /// How often a write looks again because somebody else wrote.
@@ -43,6 +43,8 @@ pub struct Promotion {
     pub there: u64,
     /// Records that took nobody's place, because that was taken or gone meanwhile.
     pub beside: Vec<RecordId>,
+    /// Records that say what was forgotten in the namespace, or were made of that: the branch alone keeps them.
+    pub forgotten: Vec<RecordId>,
 }
 
 impl Writer {
@@ -195,7 +197,8 @@ impl BranchMemory<'_> {
         let (namespace, life) = (Some(self.memory.namespace.clone()), standing.lives);
         let retracted = Retracted { namespace, record, life, reason: reason.map(str::to_owned) };
         let views = views::retracted(&self.writer.own_hash(), &retracted)?;
-        self.append(self.writer.core().draft(EntryKind::MEMORY_RETRACTED, &retracted, views)?).await
+        let guard = self.memory.not_forgotten(self.memory.own_journal().await?, &[record]).await?;
+        self.append(self.writer.core().draft(EntryKind::MEMORY_RETRACTED, &retracted, views)?, guard).await
     }
 
     /// As [`Memory::pin`], for this branch.
@@ -212,11 +215,12 @@ impl BranchMemory<'_> {
         }
         let said = Pinned { namespace: Some(self.memory.namespace.clone()), record, pinned };
         let views = views::operated(&self.writer.own_hash(), said.namespace.as_ref())?;
-        self.append(self.writer.core().draft(EntryKind::MEMORY_PINNED, &said, views)?).await
+        let guard = self.memory.not_forgotten(self.memory.own_journal().await?, &[record]).await?;
+        self.append(self.writer.core().draft(EntryKind::MEMORY_PINNED, &said, views)?, guard).await
     }
 
-    async fn append(&self, draft: Draft) -> Result<Position> {
-        let seq = self.writer.commit(Vec::new(), vec![draft]).await?;
+    async fn append(&self, draft: Draft, guard: Option<Guard>) -> Result<Position> {
+        let seq = self.writer.commit(guard.into_iter().collect(), vec![draft]).await.map_err(forgotten)?;
         Ok(Position { journal: self.writer.branch(), seq })
     }
 
@@ -248,10 +252,12 @@ impl BranchMemory<'_> {
             }
             None => None,
         };
+        let journal = self.memory.own_journal().await?;
+        let guard = self.memory.not_said_again(journal, &record, replaced.map(|(replaced, _)| replaced)).await?;
         let (namespace, id) = (Some(self.memory.namespace.clone()), record.record);
         let asserted = Asserted { namespace, record, replaces, content, origin: None };
         let views = views::asserted(&self.writer.own_hash(), &asserted)?;
-        let at = self.append(self.writer.core().draft(EntryKind::MEMORY_ASSERTED, &asserted, views)?).await?;
+        let at = self.append(self.writer.core().draft(EntryKind::MEMORY_ASSERTED, &asserted, views)?, guard).await?;
         Ok(Written { record: id, at, duplicate: false })
     }
 
@@ -265,7 +271,7 @@ impl BranchMemory<'_> {
         for _ in 0..TRIES {
             match self.promote_once().await {
                 // Somebody wrote to the namespace meanwhile, or made it.
-                Err(error) if matches!(error.code(), "head_moved" | "journal_exists") => {}
+                Err(error) if matches!(error.code(), "head_moved" | "journal_exists" | "row_exists") => {}
                 other => return other,
             }
         }
@@ -306,6 +312,16 @@ impl BranchMemory<'_> {
                 continue;
             }
             entries.push(at);
+            if let Operation::Asserted(asserted) = &operation {
+                match self.memory.not_taken_over(journal, &asserted.record).await {
+                    Ok(guard) => commit.guards.extend(guard),
+                    Err(error) if matches!(error.code(), "record_forgotten" | "no_record") => {
+                        promotion.forgotten.push(asserted.record.record);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
             let Some(operation) = taken_over(&standings, at, operation, &mut promotion) else {
                 promotion.there += 1;
                 continue;
@@ -341,6 +357,15 @@ impl BranchMemory<'_> {
         self.writer.commit_with(commit, vec![draft]).await?;
         Ok(promotion)
     }
+}
+
+/// What was named was forgotten between the look and the commit.
+fn forgotten(error: Error) -> Error {
+    if error.code() != "row_exists" {
+        return error;
+    }
+    Error::not_found("no_record", "a record that this names was forgotten meanwhile")
+        .hint("`samite memory list --namespace NAME` shows those that there are")
 }
 
 /// What an entry of a branch does to the namespace when it is taken over; nothing when its effect is there.

@@ -86,7 +86,8 @@ impl Memory {
             super::query::check_stands(standings.get(*record).ok_or_else(|| no_record(*record))?)?;
         }
         let decided = Decided { records: records.to_vec(), verdict, reason: reason.map(str::to_owned) };
-        self.append_one(EntryKind::MEMORY_DECIDED, &decided, Vec::new()).await
+        let guard = self.not_forgotten(self.own_journal().await?, records).await?;
+        self.append_one(EntryKind::MEMORY_DECIDED, &decided, guard.into_iter().collect()).await
     }
 
     /// What a revocation would retire. Changes nothing.

@@ -18,7 +18,7 @@ impl Core {
     }
 
     /// The state of an owner's namespace, if there is one, and the id of its journal to be.
-    pub(super) async fn memory_state(
+    pub(crate) async fn memory_state(
         &self,
         owner: Pseudonym,
         namespace: &Namespace,
@@ -90,7 +90,7 @@ impl Memory {
             let draft = core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?;
             entries.push(core.seal(journal, &author, draft)?);
             // Nothing lies in a journal that is not there.
-            commit.guards.retain(|guard| !matches!(guard, Guard::RowAbsent { .. }));
+            commit.guards.retain(|guard| !matches!(guard, Guard::RowAbsent { journal: of, .. } if *of == journal));
         }
         let made = entries.len();
         for draft in drafts {

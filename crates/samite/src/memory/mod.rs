@@ -5,6 +5,7 @@
 
 mod branch;
 mod edges;
+mod erased;
 mod govern;
 mod journal;
 mod prompt;
@@ -17,6 +18,7 @@ mod write;
 pub use branch::{BranchMemory, Promotion};
 pub use govern::{Revocation, RevokedSource};
 pub use prompt::{Brief, fenced};
+pub(crate) use query::no_record;
 pub use query::{MemoryFilter, RecordedIn};
 pub use samite_embed::Embedder;
 pub use samite_memory::search::Scored;

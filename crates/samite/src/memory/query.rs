@@ -65,6 +65,7 @@ impl Memory {
             _ => head,
         };
         let core = &self.client.core;
+        let mut left = None;
         let mut from = 1;
         'pages: while from <= last {
             let read = Read { kinds: Operation::KINDS.to_vec(), limit: PAGE, ..Read::range(state.id, from, last) };
@@ -76,7 +77,12 @@ impl Memory {
                 if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
                     break 'pages;
                 }
-                if let Some(operation) = operation(&entry)? {
+                if entry.payload.is_none() {
+                    if left.is_none() {
+                        left = Some(self.left_of_erased(&state).await?);
+                    }
+                    self.stays_ended(&state, &entry, left.as_ref(), &mut standings)?;
+                } else if let Some(operation) = operation(&entry)? {
                     standings.apply(entry.position, entry.header.time, operation);
                 }
             }
@@ -179,7 +185,7 @@ pub(super) fn operation(entry: &Entry) -> Result<Option<Operation>> {
 }
 
 /// What is said of a record that is not in the namespace.
-pub(super) fn no_record(record: RecordId) -> Error {
+pub(crate) fn no_record(record: RecordId) -> Error {
     no_record_named(&record.to_string())
 }
 

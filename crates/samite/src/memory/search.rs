@@ -154,6 +154,7 @@ impl Memory {
     }
 
     async fn recall(&self, search: &Search, head: u64) -> Result<Recalled> {
+        let erasures = self.client.core.erasures_so_far().await?;
         let standings = self.standings(search.recorded).await?;
         let time = search.valid_at.unwrap_or_else(|| match search.recorded {
             Some(RecordedIn::Time(time)) => time,
@@ -163,6 +164,7 @@ impl Memory {
         index.catch_up(&standings)?;
         let (journal, _) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
         let mut behind = self.vectors(journal, &standings, &mut index);
+        self.let_go_of_erased(journal, erasures).await?;
         // Who cannot be asked by its vector is asked by its words.
         let vector = self.question_vector(&search.text).unwrap_or_else(|error| {
             behind.failed = Some(error.code());

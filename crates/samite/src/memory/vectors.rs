@@ -53,6 +53,7 @@ impl Memory {
             Error::invalid("no_embedder", "there is no encoder to make vectors with")
                 .hint("name one, or use the built-in one")
         })?;
+        let erasures = self.client.core.erasures_so_far().await?;
         let standings = self.standings(None).await?;
         let mut index = Index::default();
         index.catch_up(&standings)?;
@@ -60,7 +61,18 @@ impl Memory {
         self.load(journal, embedder.space().id(), &mut index)?;
         let (made, failed) = self.make(embedder.as_ref(), &standings, &mut index, usize::MAX, observer);
         self.keep(journal, embedder.space().id(), &index, made)?;
+        self.let_go_of_erased(journal, erasures).await?;
         failed.map_or(Ok(made), Err)
+    }
+
+    /// Removes what was kept of records that may be erased since they were read: an erasure that begins later finds it by itself.
+    pub(super) async fn let_go_of_erased(&self, journal: JournalId, erasures: u64) -> Result<()> {
+        let Some(space) = self.embedder.as_ref().map(|embedder| embedder.space().id()) else { return Ok(()) };
+        let Some(path) = self.file(journal, space) else { return Ok(()) };
+        if self.client.core.erasures_so_far().await? != erasures && files::exists(&path)? {
+            files::remove(&path)?;
+        }
+        Ok(())
     }
 
     /// Gives an index the vectors that are kept, and makes some of those that are not. Nothing of it fails a search.

@@ -118,7 +118,9 @@ impl Memory {
             let ended = views::ended_row(&hash, record, life)?;
             let views = views::retracted(&hash, &retracted)?;
             let draft = self.client.core.draft(EntryKind::MEMORY_RETRACTED, &retracted, views)?;
-            match self.append(vec![draft], vec![Self::absent(state.id, ended)]).await {
+            let mut guards = vec![Self::absent(state.id, ended)];
+            guards.extend(self.not_forgotten(state.id, &[record]).await?);
+            match self.append(vec![draft], guards).await {
                 // Somebody ended it meanwhile.
                 Err(error) if error.code() == "row_exists" => {}
                 other => return only(&other?),
@@ -132,6 +134,8 @@ impl Memory {
     /// # Errors
     /// `not_found` (`no_record`); `conflict` (`record_ended`); `denied` (`not_pinnable`) for one that nobody vouches for.
     pub async fn pin(&self, record: RecordId, pinned: bool) -> Result<Position> {
+        let state = self.state().await?.ok_or_else(|| super::query::no_record(record))?;
+        let guard = self.not_forgotten(state.id, &[record]).await?;
         let standings = self.shared_standings(None).await?;
         let standing = standings.get(record).ok_or_else(|| super::query::no_record(record))?;
         super::query::check_stands(standing)?;
@@ -141,7 +145,10 @@ impl Memory {
         }
         let draft = Pinned { namespace: None, record, pinned };
         let draft = self.client.core.draft(EntryKind::MEMORY_PINNED, &draft, crate::views::Projection::default())?;
-        only(&self.append(vec![draft], Vec::new()).await?)
+        match self.append(vec![draft], guard.into_iter().collect()).await {
+            Err(error) if error.code() == "row_exists" => Err(super::query::no_record(record)),
+            other => only(&other?),
+        }
     }
 
     /// The record as it would be stored.
@@ -245,6 +252,7 @@ impl Memory {
                 }
             }
             let mut guards = vec![Self::absent(journal, views::content_row(content))];
+            guards.extend(self.not_said_again(journal, &record, replaced.map(|(replaced, _)| replaced)).await?);
             let mut asserted =
                 Asserted { namespace: None, record: record.clone(), replaces: None, content, origin: None };
             if let Some((ended, changed)) = replaced {

@@ -4,7 +4,7 @@
 use crate::tenant::By;
 use samite_audit::leaf::Actor;
 use samite_model::erasure::{Derived, HoldOn, Run, Scope};
-use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Pseudonym, SessionId};
+use samite_model::{ArtifactId, FamilyId, JournalId, KeyId, Pseudonym, RecordId, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// `erasure_started`: what is to be erased, before anything is.
@@ -52,6 +52,12 @@ pub struct ErasureStarted {
     /// Hashes of the names and bytes of the artifacts that go, under their owners' keys: none is published by that again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifact_hashes: Vec<FamilyId>,
+    /// The records of long-term memory that go one by one, and not with their namespace: nothing names them from then on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<RecordId>,
+    /// Hashes of what they say, under their owners' keys: nobody but the user says it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub record_hashes: Vec<FamilyId>,
     /// The rows of erased entries that stay, so that a repetition of one is told; none in what older versions recorded, which
     /// kept none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -151,7 +151,9 @@ impl DatasetExported {
     pub(crate) fn may_hold(&self, scope: &Scope, subject: Pseudonym) -> bool {
         self.sources.iter().any(|source| match scope {
             Scope::Session { session } | Scope::Entries { session, .. } => source.session == *session,
-            Scope::User | Scope::Artifact { .. } => source.owner == subject,
+            Scope::User | Scope::Artifact { .. } | Scope::Memory { .. } | Scope::Records { .. } => {
+                source.owner == subject
+            }
             Scope::Secret { .. } => false,
         })
     }

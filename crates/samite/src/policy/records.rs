@@ -96,6 +96,9 @@ impl Client {
             let all = ArtifactFilter { all_versions: true, ..ArtifactFilter::default() };
             artifacts += person.artifacts(&all).await?.len() as u64;
         }
+        let namespaces = open().filter(|state| state.kind == JournalKind::Memory);
+        let whole: Vec<Run> = namespaces.map(|state| Run { journal: state.id, first: 1, last: state.head }).collect();
+        let memory = core.count_records(&whole).await?;
         let mut acts = 0;
         let newest = core.0.ledger.audit_log(None).await?.map_or(0, |state| state.log);
         for log in 1..=newest {
@@ -114,6 +117,7 @@ impl Client {
             Held { category: "sessions", what: "what persons and agents said, and what agents did", count: sessions },
             Held { category: "entries", what: "the entries of branches", count: entries },
             Held { category: "artifacts", what: "what was made for persons", count: artifacts },
+            Held { category: "memory", what: "what is remembered of persons beyond a session", count: memory },
             Held { category: "trees", what: "the files that agents work on", count: trees },
             Held { category: "acts", what: "who did what, without contents: the leaves of the audit log", count: acts },
         ];

@@ -23,6 +23,7 @@ mod disks;
 mod erasing;
 mod erasing_again;
 mod erasing_in_order;
+mod erasing_memory;
 mod erasing_returned;
 mod erasing_shared;
 mod fixtures;

@@ -5,6 +5,7 @@ use crate::place::Place;
 use crate::support::{attached, event, options, principal, run, take};
 use samite::artifact::{ArtifactFilter, PutArtifact, UsageBy};
 use samite::embedded::{Embedded, EmbeddedOptions};
+use samite::erasure::{EraseOptions, EraseWhat};
 use samite::memory::{MemoryFilter, Namespace, NewRecord, RecordKind, Trust};
 use samite::merge::MergeRequest;
 use samite::recover::{RecoverOptions, Site};
@@ -318,6 +319,23 @@ async fn compare(client: &Client, theirs: &Ids, scratch: &Path) {
     assert!(list > 60, "only {list} were refused: {of_theirs:#?}");
 }
 
+/// What somebody is told who would erase what is remembered of others: the same as of what nobody has.
+async fn cannot_forget(store: &Embedded, client: &Client, theirs: &Ids) {
+    let missing = Ids::missing();
+    let forget = async |ids: &Ids| {
+        let what = EraseWhat::Records { namespace: namespace(), records: vec![ids.record] };
+        let reason = "asked for".to_owned();
+        let options = EraseOptions { what, reason, also: Vec::new(), observer: Observer::default() };
+        let planned = said(store.plan_erasure(client, &options).await.map(|_| ()));
+        let erased = said(store.erase(client, &options).await.map(|_| ()));
+        assert_eq!(planned, erased);
+        ids.hidden(&erased)
+    };
+    let of_theirs = forget(theirs).await;
+    assert!(of_theirs.starts_with("not_found"), "{of_theirs}");
+    assert_eq!(of_theirs, forget(&missing).await);
+}
+
 fn open(place: &Place, tenant: &str) -> Embedded {
     let tenant = Tenant::new(tenant).unwrap();
     Embedded::open(EmbeddedOptions { tenant, ..options(&place.path("store"), &place.path("master.key")) }).unwrap()
@@ -336,6 +354,7 @@ fn nothing_of_another_tenant_is_found_by_any_path() {
         let (ours, theirs) = (acme.client().await.unwrap(), other.client().await.unwrap());
         let their_ids = fill(&theirs, &works[1]).await;
         compare(&ours, &their_ids, &scratch).await;
+        cannot_forget(&acme, &ours, &their_ids).await;
         // Names, keys and directories that they have stand for nothing here, and may be used as if nobody had them.
         assert_eq!(ours.session_by_key(KEY).await.unwrap(), None);
         assert!(ours.sessions().await.unwrap().is_empty());
@@ -347,6 +366,8 @@ fn nothing_of_another_tenant_is_found_by_any_path() {
         // With everything alike of one's own it is the same.
         compare(&ours, &their_ids, &scratch).await;
         compare(&theirs, &our_ids, &scratch).await;
+        cannot_forget(&acme, &ours, &their_ids).await;
+        cannot_forget(&other, &theirs, &our_ids).await;
         let mine: Vec<SessionId> = ours.sessions().await.unwrap().into_iter().map(|info| info.unwrap().id).collect();
         assert_eq!(mine, [our_ids.session]);
         assert_eq!(ours.find_session(NAME).await.unwrap(), our_ids.session);
@@ -390,6 +411,7 @@ fn nothing_of_another_person_is_found_by_any_path() {
         let bob = store.store().client(principal("bob")).await.unwrap();
         let hers = fill(&ada, &work).await;
         compare(&bob, &hers, &scratch).await;
+        cannot_forget(&store, &bob, &hers).await;
         assert_eq!(bob.session_by_key(KEY).await.unwrap(), None);
         assert!(said(bob.find_session(NAME).await).starts_with("not_found no_session"));
         assert!(said(bob.session_here(&work).await).starts_with("not_found no_session_here"));

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use samite::Client;
 use samite::embedded::Embedded;
 use samite::erasure::{EraseOptions, EraseWhat};
+use samite::memory::Namespace;
 use samite_model::{Error, FamilyId, Observer, Result};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ Examples:
   samite erase --entries 3f2a@17..21 --reason 'a password' --yes
   samite erase --artifact 9c41 --reason 'not ours' --yes
   samite erase --artifact 9c41 --also 77d0 --reason 'not ours' --plan
+  samite erase --memory team --memory notes --reason 'asked for' --yes
   samite erase list"
 )]
 pub(crate) struct Erase {
@@ -76,6 +78,9 @@ struct What {
     /// Entries of a branch: SESSION@FIRST..LAST, or SESSION:BRANCH@FIRST..LAST
     #[arg(long, value_name = "ENTRIES")]
     entries: Option<String>,
+    /// A namespace of your long-term memory, a segment each time: --memory team --memory notes
+    #[arg(long, value_name = "SEGMENT")]
+    memory: Vec<String>,
 }
 
 /// What can be done with erasures that there are.
@@ -113,6 +118,9 @@ impl What {
         }
         if let Some(artifact) = self.artifact {
             return Ok(EraseWhat::Artifact(client.find_artifact(&artifact).await?));
+        }
+        if !self.memory.is_empty() {
+            return Ok(EraseWhat::Memory(Namespace::new(self.memory)?));
         }
         if let Some(session) = self.session {
             return Ok(EraseWhat::Session(session.find_session(client).await?));
@@ -185,15 +193,32 @@ impl Erase {
         }
         let store = surface.open(if self.plan { Access::Read } else { Access::Write })?;
         let client = store.client().await?;
-        let mut options = EraseOptions {
-            what: self.what.find(&client).await?,
-            reason: self.reason.unwrap_or_default(),
-            also: Vec::new(),
-            observer: Observer::default(),
-        };
+        let what = self.what.find(&client).await?;
+        let Self { reason, also, plan, yes, .. } = self;
+        let asked = Asked { what, reason: reason.unwrap_or_default(), also, plan, yes };
+        asked.run(surface, &store, &client).await
+    }
+}
+
+/// An erasure as it is asked for.
+pub(super) struct Asked {
+    pub(super) what: EraseWhat,
+    pub(super) reason: String,
+    pub(super) also: Vec<String>,
+    /// Whether only the plan is shown.
+    pub(super) plan: bool,
+    /// Whether nobody is asked.
+    pub(super) yes: bool,
+}
+
+impl Asked {
+    /// Shows what would go, asks where it has to, and erases.
+    pub(super) async fn run(self, surface: &Surface, store: &Embedded, client: &Client) -> Result<ExitCode> {
+        let mut options =
+            EraseOptions { what: self.what, reason: self.reason, also: Vec::new(), observer: Observer::default() };
         let progress = surface.printer.progress("looking for what there is");
-        options.also = also(&store, &client, &options, &self.also).await?;
-        let plan = ErasurePlanShape::new(&store.plan_erasure(&client, &options).await?, &client).await;
+        options.also = also(store, client, &options, &self.also).await?;
+        let plan = ErasurePlanShape::new(&store.plan_erasure(client, &options).await?, client).await;
         drop(progress);
         let asks = !self.yes && !self.plan;
         if asks && !can_ask() {
@@ -212,12 +237,12 @@ impl Erase {
         }
         let progress = surface.printer.progress("erasing");
         options.observer = progress.observer();
-        let record = store.erase(&client, &options).await?;
+        let record = store.erase(client, &options).await?;
         drop(progress);
         surface.printer.answer(&Answered {
             planned: false,
             plan,
-            erased: Some(ErasureShape::new(&record, Some(&client)).await),
+            erased: Some(ErasureShape::new(&record, Some(client)).await),
         })?;
         Ok(ExitCode::SUCCESS)
     }

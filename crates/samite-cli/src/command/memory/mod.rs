@@ -4,6 +4,7 @@ mod add;
 mod brief;
 mod diff;
 mod encoder;
+mod forget;
 mod get;
 mod history;
 mod list;
@@ -41,6 +42,7 @@ pub(crate) enum Memory {
     History(history::History),
     Supersede(supersede::Supersede),
     Retract(retract::Retract),
+    Forget(forget::Forget),
     Pin(pin::Pin),
     #[command(subcommand)]
     Quarantine(quarantine::Quarantine),
@@ -65,6 +67,7 @@ impl Memory {
             Self::History(command) => command.run(surface).await,
             Self::Supersede(command) => command.run(surface).await,
             Self::Retract(command) => command.run(surface).await,
+            Self::Forget(command) => command.run(surface).await,
             Self::Pin(command) => command.run(surface).await,
             Self::Quarantine(command) => command.run(surface).await,
             Self::Revoke(command) => command.run(surface).await,

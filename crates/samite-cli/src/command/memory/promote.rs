@@ -35,12 +35,19 @@ struct Promoted {
     there: u64,
     /// Records that took nobody's place.
     beside: Vec<String>,
+    /// Records that say what was forgotten.
+    forgotten: Vec<String>,
 }
 
 impl Promoted {
     fn new(promotion: &Promotion) -> Self {
         let ids = |records: &[RecordId]| records.iter().map(ToString::to_string).collect();
-        Self { records: ids(&promotion.records), there: promotion.there, beside: ids(&promotion.beside) }
+        Self {
+            records: ids(&promotion.records),
+            there: promotion.there,
+            beside: ids(&promotion.beside),
+            forgotten: ids(&promotion.forgotten),
+        }
     }
 }
 
@@ -52,6 +59,9 @@ impl Answer for Promoted {
         for record in &self.beside {
             let words = format!("{} took nobody's place: what it was to replace ended meanwhile", short_id(record));
             page.styled(Style::Care, words);
+        }
+        for record in &self.forgotten {
+            page.styled(Style::Care, format!("{} stays on the branch: what it says was forgotten", short_id(record)));
         }
         page.styled(Style::Dim, format!("{} taken over", count(self.records.len() as u64, "record")));
     }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// Say that a record does not hold any more
 ///
-/// Nobody finds it from then on. It stays in the history; `samite erase` takes what is to be gone.
+/// Nobody finds it from then on. It stays in the history; `samite memory forget` takes what is to be gone.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Example:

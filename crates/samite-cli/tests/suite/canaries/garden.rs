@@ -88,6 +88,11 @@ impl Garden {
         (self.found, self.hashed, self.names)
     }
 
+    /// What this garden is called.
+    pub(crate) fn label(&self) -> &'static str {
+        self.label
+    }
+
     /// A directory or file of this person beside the store.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.place.join(format!("{name} of {}", self.label))

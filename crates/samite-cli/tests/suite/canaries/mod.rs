@@ -1,10 +1,12 @@
 //! Unique texts, planted through every surface that there is: what is erased, by each scope, leaves nothing of them in any
 //! form, whenever it was killed, and in an older copy of the store too; nothing of the others is missing.
 //!
-//! Surfaces are tables ([`surfaces::ALL`], [`elsewhere::ALL`]): a new store joins them with a line.
+//! Surfaces are tables ([`surfaces::ALL`], [`elsewhere::ALL`], [`memories::ALL`]): a new store joins them with a line.
 
 mod elsewhere;
 mod garden;
+mod memories;
+mod remembered;
 mod scopes;
 mod surfaces;
 
@@ -41,7 +43,7 @@ struct Planted {
 fn plant() -> Planted {
     let place = Place::new();
     let mut gardens = [Garden::new(&place, ADA, "ada"), Garden::new(&place, BO, "bo")];
-    for surface in surfaces::ALL.iter().chain(elsewhere::ALL) {
+    for surface in surfaces::ALL.iter().chain(elsewhere::ALL).chain(memories::ALL) {
         for garden in &mut gardens {
             garden.plant(surface);
         }
@@ -249,7 +251,7 @@ fn nothing_of_an_erased_person_is_left_in_any_form_and_all_of_the_other_is() {
 }
 
 /// Where an erasure is killed.
-const POINTS: [&str; 25] = [
+const POINTS: [&str; 26] = [
     "erase.started",
     "erase.noted",
     "erase.carried_over",
@@ -266,6 +268,7 @@ const POINTS: [&str; 25] = [
     "erase.tombstones:2",
     "erase.files",
     "erase.files_removed",
+    "erase.namespaces",
     "gc.marked",
     "gc.rewritten",
     "gc.dying",

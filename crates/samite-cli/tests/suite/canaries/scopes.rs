@@ -126,29 +126,34 @@ fn erased_by(scope: &str, points: &[&str]) {
     let (id, gone) = of.remove(scope).unwrap();
     stays.extend(of.into_values().flat_map(|(_, texts)| texts));
     let planted = Planted { place, gone, hashed: Vec::new(), stays, surfaces };
+    let erase = ["erase", scope, &id, "--reason", "asked for", "--yes"];
+    erased_as(&planted, scope.trim_start_matches('-'), &erase, points);
+}
+
+/// The same, of what was planted, by a command.
+pub(crate) fn erased_as(planted: &Planted, of: &str, erase: &[&str], points: &[&str]) {
     let place = &planted.place;
     planted.all_are_found();
     let receipt = Receipt::of(place);
-    let erase = ["erase", scope, &id, "--reason", "asked for", "--yes"];
     for point in points {
         let place = copy_of(place);
-        killed(&place, &erase, point);
+        killed(&place, erase, point);
         place.json(&["session", "new"]).json();
-        eprintln!("{scope} {point}");
+        eprintln!("{of} {point}");
         planted.is_clean(&place, 1);
     }
     // A hold on the person stands against it, and nothing is touched.
     place.json(&["hold", "set", "--user", "local", "--reason", "case 1"]).json();
-    assert_eq!(place.json(&erase).error(6)["code"], "legal_hold");
+    assert_eq!(place.json(erase).error(6)["code"], "legal_hold");
     planted.all_are_found();
     place.json(&["hold", "lift", "--user", "local", "--reason", "closed"]).json();
 
     place.json(&["backup", "copy"]).json();
-    let erased = place.json(&erase).json();
-    assert_eq!(text(&erased, "/erased/scope/of"), scope.trim_start_matches('-'));
+    let erased = place.json(erase).json();
+    assert_eq!(text(&erased, "/erased/scope/of"), of);
     planted.is_clean(place, 1);
     // In a copy: a head that left the store would be missed in an older one.
-    receipt.verifies(&planted, &copy_of(place), place);
+    receipt.verifies(planted, &copy_of(place), place);
     // In an older copy it goes before that serves, whenever that is killed.
     put_back(place, &place.path().join("copy"));
     assert_eq!(place.json(&["status"]).error(6)["code"], "erasures_pending");
@@ -156,7 +161,7 @@ fn erased_by(scope: &str, points: &[&str]) {
         let place = copy_of(place);
         killed(&place, &["session", "new"], point);
         place.json(&["session", "new"]).json();
-        eprintln!("{scope} again {point}");
+        eprintln!("{of} again {point}");
         planted.is_clean(&place, 1);
     }
 }
