@@ -1,8 +1,8 @@
 //! Which turns of long conversations answer questions about them: what a scorer of evidence retrieval on LoCoMo (Maharana et al. 2024)
 //! reads. One turn is one record; nothing but the questions' text is looked at.
 
-use crate::Bench;
 use crate::store::Scratch;
+use crate::{Bench, By};
 use futures_lite::future::block_on;
 use samite::Observer;
 use samite::memory::{Memory, Namespace, NewRecord, RecordKind, Search, Trust};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const NAMED: usize = 100;
 
 /// Reads conversations and questions, and writes a line for each question: its id, and the turns that answer it best.
-pub(crate) fn run(bench: &Bench, data: &Path, to: &Path, words_alone: bool) -> Result<()> {
+pub(crate) fn run(bench: &Bench, data: &Path, to: &Path, by: By) -> Result<()> {
     let data: Value = serde_json::from_slice(&samite_host::files::read(data)?)
         .map_err(|error| Error::invalid("bad_data", format!("{} is not JSON: {error}", data.display())))?;
     let scratch = Scratch::new(bench)?;
@@ -27,9 +27,9 @@ pub(crate) fn run(bench: &Bench, data: &Path, to: &Path, words_alone: bool) -> R
     for sample in data.as_array().into_iter().flatten() {
         let name = text(sample, "sample_id");
         let memory = scratch.client.memory(Namespace::new(["locomo", name])?);
-        let memory = if words_alone { memory } else { memory.with_embedder(encoder.clone()) };
+        let memory = if by == By::Words { memory } else { memory.with_embedder(encoder.clone()) };
         let turns = block_on(take_in(&memory, &sample["conversation"]))?;
-        if !words_alone {
+        if by == By::All {
             block_on(memory.embed_all(&Observer::default()))?;
         }
         for (number, asked) in sample["qa"].as_array().into_iter().flatten().enumerate() {

@@ -68,9 +68,9 @@ struct Arguments {
     /// Where that is written.
     #[arg(long)]
     run: Option<PathBuf>,
-    /// By words alone.
-    #[arg(long)]
-    words_alone: bool,
+    /// By what they are found.
+    #[arg(long, value_enum, default_value = "all")]
+    by: By,
     /// Runs so many steps in the scratch directory and ends: what the counter of syncs watches.
     #[arg(long, hide = true)]
     only_steps: Option<usize>,
@@ -83,6 +83,15 @@ struct Arguments {
     /// Takes in so many vectors and ends, to be watched for its memory.
     #[arg(long, hide = true)]
     only_vectors: Option<usize>,
+}
+
+/// What records are found by.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Words and vectors.
+    All,
+    /// Words alone.
+    Words,
 }
 
 /// A part of what can be measured.
@@ -150,7 +159,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         make_faiss: arguments.make_faiss,
     };
     if let (Some(data), Some(to)) = (&arguments.locomo, &arguments.run) {
-        return locomo::run(&bench, data, to, arguments.words_alone).map(|()| true);
+        return locomo::run(&bench, data, to, arguments.by).map(|()| true);
     }
     if let Some(count) = arguments.only_steps {
         return syncs::only_steps(&bench, count).map(|()| true);

@@ -77,11 +77,14 @@ fn ranked(index: &Index, visible: &Bits, text: &str, vector: Option<&[f32]>) -> 
     score(index, visible, &Wanted { text, vector: vector.map(|vector| (SPACE, vector)) }).unwrap()
 }
 
+/// A question, its vector, and of each record the score and the dot.
+type Case = (&'static str, [f32; 2], [f32; 5], [f32; 5]);
+
 #[test]
 fn the_score_is_that_of_the_formula() {
     let index = indexed(bicycles(), &ROWS);
     // Worked out apart: score and, where there is a vector, dot.
-    let cases: [(&str, [f32; 2], [f32; 5], [f32; 5]); 3] = [
+    let cases: [Case; 3] = [
         (
             "How many gears does Ann's bicycle have?",
             [0.8, 0.6],

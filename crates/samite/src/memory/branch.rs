@@ -244,18 +244,16 @@ impl BranchMemory<'_> {
                 };
             }
         };
-        let replaces = match replaced {
-            Some((replaced, changed)) => {
-                let standing = standings.get(replaced).ok_or_else(|| no_record(replaced))?;
-                check_stands(standing)?;
-                Some(Replaces { record: replaced, changed, life: standing.lives })
-            }
-            None => None,
-        };
+        let mut place = None;
+        if let Some((record, changed)) = replaced {
+            let standing = standings.get(record).ok_or_else(|| no_record(record))?;
+            check_stands(standing)?;
+            place = Some(Replaces { record, changed, life: standing.lives });
+        }
         let journal = self.memory.own_journal().await?;
         let guard = self.memory.not_said_again(journal, &record, replaced.map(|(replaced, _)| replaced)).await?;
         let (namespace, id) = (Some(self.memory.namespace.clone()), record.record);
-        let asserted = Asserted { namespace, record, replaces, content, origin: None };
+        let asserted = Asserted { namespace, record, replaces: place, content, origin: None };
         let views = views::asserted(&self.writer.own_hash(), &asserted)?;
         let at = self.append(self.writer.core().draft(EntryKind::MEMORY_ASSERTED, &asserted, views)?, guard).await?;
         Ok(Written { record: id, at, duplicate: false })
@@ -288,20 +286,13 @@ impl BranchMemory<'_> {
         let hash = core.hasher(owner, family);
         let mut commit = Commit::default();
         let mut drafts: Vec<Draft> = Vec::new();
-        match &state {
-            Some(state) => commit.guards.push(Guard::Head { journal, seq: state.head }),
-            None => {
-                commit.journals.push(NewJournal {
-                    id: journal,
-                    family,
-                    kind: JournalKind::Memory,
-                    owner,
-                    parent: None,
-                });
-                commit.journals.push(self.memory.searches_to_be(journal));
-                let opened = Opened { namespace: self.memory.namespace.clone() };
-                drafts.push(core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?);
-            }
+        if let Some(state) = &state {
+            commit.guards.push(Guard::Head { journal, seq: state.head });
+        } else {
+            commit.journals.push(NewJournal { id: journal, family, kind: JournalKind::Memory, owner, parent: None });
+            commit.journals.push(self.memory.searches_to_be(journal));
+            let opened = Opened { namespace: self.memory.namespace.clone() };
+            drafts.push(core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?);
         }
         let begins = drafts.len();
         let mut standings = self.memory.shared_standings(None).await?;

@@ -253,17 +253,17 @@ impl Memory {
         if let Some(record) = which.record {
             self.standings(None).await?.get(record).ok_or_else(|| no_record(record))?;
         }
-        let searches = self.searches(journal);
-        let (Some(_), Some(state)) = (state, core.0.ledger.journal(searches).await?) else { return Ok(Vec::new()) };
+        let own = self.searches(journal);
+        let (Some(_), Some(state)) = (state, core.0.ledger.journal(own).await?) else { return Ok(Vec::new()) };
         let question = which.text.as_deref().map(|text| self.question(journal, text)).transpose()?;
         let mut all = Vec::new();
         let mut from = 1;
         while from <= state.head {
-            let page = core.0.ledger.read(Read { limit: PAGE, ..Read::range(searches, from, state.head) }).await?;
+            let page = core.0.ledger.read(Read { limit: PAGE, ..Read::range(own, from, state.head) }).await?;
             let Some(last) = page.last() else { break };
             from = last.seq + 1;
             for stored in &page {
-                let entry = core.open(searches, stored)?;
+                let entry = core.open(own, stored)?;
                 if entry.payload.is_none() || entry.header.kind != EntryKind::MEMORY_SEARCHED {
                     continue;
                 }

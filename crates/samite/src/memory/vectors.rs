@@ -58,8 +58,9 @@ impl Memory {
         let mut index = Index::default();
         index.catch_up(&standings)?;
         let journal = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?.0;
-        self.load(journal, embedder.space().id(), &mut index)?;
-        let (made, failed) = self.make(embedder.as_ref(), &standings, &mut index, usize::MAX, observer);
+        // What is damaged is made again.
+        self.load(journal, embedder.space().id(), &mut index).ok();
+        let (made, failed) = make(embedder.as_ref(), &standings, &mut index, usize::MAX, observer);
         self.keep(journal, embedder.space().id(), &index, made)?;
         self.let_go_of_erased(journal, erasures).await?;
         failed.map_or(Ok(made), Err)
@@ -81,7 +82,7 @@ impl Memory {
         let space = embedder.space().id();
         // What is damaged is made again.
         self.load(journal, space, index).ok();
-        let (made, failed) = self.make(embedder.as_ref(), standings, index, A_SEARCH, &Observer::default());
+        let (made, failed) = make(embedder.as_ref(), standings, index, A_SEARCH, &Observer::default());
         self.keep(journal, space, index, made).ok();
         Behind { records: index.without_vector(space).count() as u64, failed: failed.map(|error| error.code()) }
     }
@@ -91,42 +92,6 @@ impl Memory {
         let Some(embedder) = self.embedder.as_ref().filter(|_| !is_blank(text)) else { return Ok(None) };
         let mut vectors = embedder.embed(&[text], Side::Query)?;
         Ok(vectors.pop().map(|vector| (embedder.space().id(), vector)))
-    }
-
-    /// Makes vectors of records that have none, the newest first; how many, and what went wrong.
-    fn make(
-        &self,
-        embedder: &dyn Embedder,
-        standings: &Standings,
-        index: &mut Index,
-        limit: usize,
-        observer: &Observer,
-    ) -> (u64, Option<Error>) {
-        let space = embedder.space().id();
-        let text = |document: u32| {
-            let text = embedded_text(&standings.all().get(document as usize)?.record);
-            (!is_blank(text)).then_some(text)
-        };
-        let mut missing: Vec<(u32, &str)> =
-            index.without_vector(space).filter_map(|document| Some((document, text(document)?))).collect();
-        missing.reverse();
-        missing.truncate(limit);
-        let (mut made, whole) = (0, missing.len() as u64);
-        for batch in missing.chunks(BATCH) {
-            observer.tell("making vectors", made, Some(whole));
-            let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
-            let vectors = match embedder.embed(&texts, Side::Passage) {
-                Ok(vectors) => vectors,
-                Err(error) => return (made, Some(error)),
-            };
-            for ((document, _), vector) in batch.iter().zip(vectors) {
-                match index.put_vector(space, *document, &vector) {
-                    Ok(()) => made += 1,
-                    Err(error) => return (made, Some(error)),
-                }
-            }
-        }
-        (made, None)
     }
 
     fn file(&self, journal: JournalId, space: SpaceId) -> Option<PathBuf> {
@@ -172,6 +137,41 @@ impl Memory {
         }
         files::write_atomic(&path, &sealed, files::PRIVATE_FILE)
     }
+}
+
+/// Makes vectors of records that have none, the newest first; how many, and what went wrong.
+fn make(
+    embedder: &dyn Embedder,
+    standings: &Standings,
+    index: &mut Index,
+    limit: usize,
+    observer: &Observer,
+) -> (u64, Option<Error>) {
+    let space = embedder.space().id();
+    let text = |document: u32| {
+        let text = embedded_text(&standings.all().get(document as usize)?.record);
+        (!is_blank(text)).then_some(text)
+    };
+    let mut missing: Vec<(u32, &str)> =
+        index.without_vector(space).filter_map(|document| Some((document, text(document)?))).collect();
+    missing.reverse();
+    missing.truncate(limit);
+    let (mut made, whole) = (0, missing.len() as u64);
+    for batch in missing.chunks(BATCH) {
+        observer.tell("making vectors", made, Some(whole));
+        let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
+        let vectors = match embedder.embed(&texts, Side::Passage) {
+            Ok(vectors) => vectors,
+            Err(error) => return (made, Some(error)),
+        };
+        for ((document, _), vector) in batch.iter().zip(vectors) {
+            match index.put_vector(space, *document, &vector) {
+                Ok(()) => made += 1,
+                Err(error) => return (made, Some(error)),
+            }
+        }
+    }
+    (made, None)
 }
 
 impl Core {
