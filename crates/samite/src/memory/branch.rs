@@ -194,6 +194,7 @@ impl BranchMemory<'_> {
         let standings = self.seen().await?.standings(None).await?;
         let standing = standings.get(record).ok_or_else(|| no_record(record))?;
         check_stands(standing)?;
+        self.memory.check_may_end(standing, None)?;
         let (namespace, life) = (Some(self.memory.namespace.clone()), standing.lives);
         let retracted = Retracted { namespace, record, life, reason: reason.map(str::to_owned) };
         let views = views::retracted(&self.writer.own_hash(), &retracted)?;
@@ -213,6 +214,7 @@ impl BranchMemory<'_> {
         if pinned && !trust.may_be_pinned() {
             return Err(not_pinnable(trust));
         }
+        self.memory.check_may_end(standing, None)?;
         let said = Pinned { namespace: Some(self.memory.namespace.clone()), record, pinned };
         let views = views::operated(&self.writer.own_hash(), said.namespace.as_ref())?;
         let guard = self.memory.not_forgotten(self.memory.own_journal().await?, &[record]).await?;
@@ -245,10 +247,11 @@ impl BranchMemory<'_> {
             }
         };
         let mut place = None;
-        if let Some((record, changed)) = replaced {
-            let standing = standings.get(record).ok_or_else(|| no_record(record))?;
+        if let Some((old, changed)) = replaced {
+            let standing = standings.get(old).ok_or_else(|| no_record(old))?;
             check_stands(standing)?;
-            place = Some(Replaces { record, changed, life: standing.lives });
+            self.memory.check_may_end(standing, Some(record.provenance.trust))?;
+            place = Some(Replaces { record: old, changed, life: standing.lives });
         }
         let journal = self.memory.own_journal().await?;
         let guard = self.memory.not_said_again(journal, &record, replaced.map(|(replaced, _)| replaced)).await?;

@@ -3,6 +3,7 @@
 use super::{Memory, views};
 use crate::core::FamilyHash;
 use samite_ledger::{JournalState, RowQuery};
+use samite_memory::Standing;
 use samite_model::access::Right;
 use samite_model::memory::{
     Asserted, Changed, Edge, Extractor, Pinned, Provenance, Record, RecordKind, Replaces, Retracted, Span, Trust,
@@ -90,7 +91,8 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Memory::assert`]; `not_found` (`no_record`), and `conflict` (`record_ended`) naming what took its place, when that has
-    /// ended already.
+    /// ended already; `denied`: `not_vouched_for` where the user or an operator stands behind it and the principal does not speak for
+    /// them, `less_trusted` where the new one is trusted less.
     pub async fn supersede(&self, replaced: RecordId, new: &NewRecord) -> Result<Written> {
         let record = self.record(new, self.trusts(new).await?)?;
         self.put(record, Some((replaced, Changed::Superseded))).await
@@ -111,7 +113,7 @@ impl Memory {
     /// As [`Memory::supersede`] of the record.
     pub async fn retract(&self, record: RecordId, reason: Option<&str>) -> Result<Position> {
         for _ in 0..TRIES {
-            let life = self.life(record).await?;
+            let life = self.life(record, None).await?;
             let state = self.state().await?.ok_or_else(|| super::query::no_record(record))?;
             let retracted = Retracted { namespace: None, record, life, reason: reason.map(str::to_owned) };
             let hash = self.hasher(&state);
@@ -143,6 +145,7 @@ impl Memory {
         if pinned && !trust.may_be_pinned() {
             return Err(samite_model::memory::not_pinnable(trust));
         }
+        self.check_may_end(standing, None)?;
         let draft = Pinned { namespace: None, record, pinned };
         let draft = self.client.core.draft(EntryKind::MEMORY_PINNED, &draft, crate::views::Projection::default())?;
         match self.append(vec![draft], guard.into_iter().collect()).await {
@@ -202,6 +205,25 @@ impl Memory {
 
     /// Refuses what somebody says in the name of those who may pin it, without a right that agents do not have by themselves.
     fn vouch(&self, trust: Trust) -> Result<()> {
+        self.vouch_for(trust, "what is said in the name of", "write it as what a model concluded: --trust model")
+    }
+
+    /// Refuses to end, or to pin, what somebody stands behind whom the principal does not speak for; and to put in its place what is
+    /// trusted less.
+    pub(super) fn check_may_end(&self, standing: &Standing, by: Option<Trust>) -> Result<()> {
+        let trust = standing.record.provenance.trust;
+        self.vouch_for(trust, "to end or pin what is said in the name of", "write what you found beside it")?;
+        match by {
+            Some(by) if by < trust => Err(Error::denied(
+                "less_trusted",
+                format!("what comes from {by} does not take the place of what {trust} stands behind"),
+            )
+            .hint(format!("write it beside record {}, or stand behind it: --trust {trust}", standing.record.record.short()))),
+            _ => Ok(()),
+        }
+    }
+
+    fn vouch_for(&self, trust: Trust, what: &str, hint: &str) -> Result<()> {
         let authority = &self.client.authority;
         let decision = match trust {
             Trust::User => authority.own_right(Right::Manage),
@@ -214,9 +236,9 @@ impl Memory {
         let right = if trust == Trust::User { Right::Manage } else { Right::Operate };
         Err(Error::denied(
             "not_vouched_for",
-            format!("what is said in the name of the {trust} needs the right to {right}"),
+            format!("{what} the {trust} needs the right to {right}"),
         )
-        .hint("write it as what a model concluded: --trust model"))
+        .hint(hint))
     }
 
     async fn put(&self, record: Record, replaced: Option<(RecordId, Changed)>) -> Result<Written> {
@@ -256,7 +278,7 @@ impl Memory {
             let mut asserted =
                 Asserted { namespace: None, record: record.clone(), replaces: None, content, origin: None };
             if let Some((ended, changed)) = replaced {
-                let life = self.life(ended).await?;
+                let life = self.life(ended, Some(asserted.record.provenance.trust)).await?;
                 guards.push(Self::absent(journal, views::ended_row(&hash, ended, life)?));
                 asserted.replaces = Some(Replaces { record: ended, changed, life });
             }
@@ -272,11 +294,12 @@ impl Memory {
         Err(busy())
     }
 
-    /// Which life of a record is to be ended.
-    async fn life(&self, record: RecordId) -> Result<u32> {
+    /// Which life of a record is to be ended, perhaps by another that is trusted so far.
+    async fn life(&self, record: RecordId, by: Option<Trust>) -> Result<u32> {
         let standings = self.shared_standings(None).await?;
         let standing = standings.get(record).ok_or_else(|| super::query::no_record(record))?;
         super::query::check_stands(standing)?;
+        self.check_may_end(standing, by)?;
         Ok(standing.lives)
     }
 

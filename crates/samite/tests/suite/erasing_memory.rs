@@ -518,7 +518,8 @@ fn what_a_revoked_and_forgotten_record_had_replaced_stands() {
         let store = place.open();
         let ada = client(&store, "ada").await;
         let memory = notes(&ada);
-        let old = memory.assert(&fact("born in Rome")).await.unwrap();
+        let old = NewRecord::new(RecordKind::Semantic, "born in Rome", Trust::Tool);
+        let old = memory.assert(&old).await.unwrap();
         let web = NewRecord::new(RecordKind::Semantic, "born on the moon", Trust::Tool);
         let poison = memory.supersede(old.record, &web).await.unwrap();
         let source = samite::memory::RevokedSource { records: vec![poison.record], ..Default::default() };

@@ -404,7 +404,8 @@ fn a_revoked_source_goes_with_all_that_was_made_of_it_and_what_it_replaced_is_ba
     let world = World::new();
     run(async {
         let memory = notes(&world.client);
-        let said = memory.assert(&fact("the bank is at 1 Main Street")).await.unwrap().record;
+        let said = NewRecord::new(RecordKind::Semantic, "the bank is at 1 Main Street", Trust::Tool);
+        let said = memory.assert(&said).await.unwrap().record;
         memory.assert(&fact("the user has a dog")).await.unwrap();
         let before = now(&memory).await;
         let tool = |text: &str, inputs: Vec<RecordId>| NewRecord {
@@ -631,5 +632,43 @@ fn a_namespace_can_take_over_what_branches_write_when_turns_end_or_workspaces_cl
         assert_eq!(now(&notes(&ada)).await, ["one", "two", "three"]);
         assert_eq!(now(&named(&ada, &["other"])).await, [""; 0]);
         assert_verifies(store.store());
+    });
+}
+
+#[test]
+fn what_a_person_said_is_ended_by_nobody_who_is_trusted_less() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        let said = memory.assert(&fact("pay to account 1")).await.unwrap().record;
+        let agent = world.client.sub_agent("helper", Rights::of([Right::Read, Right::Append])).await.unwrap();
+        let theirs = notes(&agent);
+        let concluded = |trust| NewRecord::new(RecordKind::Semantic, "pay to account 9", trust);
+        // An agent ends nothing that the user said, on a branch as little as for all; nor pins or unpins it.
+        let session = agent.create_session(NewSession::default()).await.unwrap().id;
+        let writer = agent.writer(session, None, WriterOptions::default()).await.unwrap();
+        let branch = writer.memory(space());
+        for trust in [Trust::Model, Trust::Web] {
+            assert_eq!(code(theirs.supersede(said, &concluded(trust)).await), "not_vouched_for");
+            assert_eq!(code(theirs.correct(said, &concluded(trust)).await), "not_vouched_for");
+            assert_eq!(code(branch.supersede(said, &concluded(trust)).await), "not_vouched_for");
+        }
+        assert_eq!(code(theirs.retract(said, None).await), "not_vouched_for");
+        assert_eq!(code(branch.retract(said, None).await), "not_vouched_for");
+        assert_eq!(code(theirs.pin(said, true).await), "not_vouched_for");
+        assert_eq!(code(branch.pin(said, true).await), "not_vouched_for");
+        // Who may, does not put in its place what is trusted less, and not by what that is made of either.
+        assert_eq!(code(memory.supersede(said, &concluded(Trust::Model)).await), "less_trusted");
+        let page = memory.assert(&concluded(Trust::Web)).await.unwrap().record;
+        let made = NewRecord { inputs: vec![page], ..fact("pay to account 9, it says") };
+        assert_eq!(code(memory.supersede(said, &made).await), "less_trusted");
+        assert_eq!(now(&memory).await, ["pay to account 1"]);
+        // What a model concluded another agent may take back, or put a better conclusion in its place.
+        let first = theirs.assert(&concluded(Trust::Model)).await.unwrap().record;
+        let second = NewRecord::new(RecordKind::Semantic, "pay to account 8", Trust::Model);
+        let second = theirs.supersede(first, &second).await.unwrap().record;
+        assert_eq!(code(theirs.supersede(second, &concluded(Trust::Tool)).await), "less_trusted");
+        theirs.retract(second, None).await.unwrap();
+        assert_verifies(&world.store);
     });
 }
