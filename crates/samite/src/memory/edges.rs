@@ -17,6 +17,7 @@ pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled
     let is_open = |one: &&Standing| one.is_found(settings, time) && treatment_of(one, settings) == Treatment::Open;
     let open: Vec<&Standing> = standings.all().iter().filter(is_open).collect();
     let graph = Graph::of(&open);
+    let open: HashSet<RecordId> = open.iter().map(|one| one.record.record).collect();
     let mut known: HashSet<RecordId> = recalled.records.iter().map(|one| one.standing.record.record).collect();
     let mut reached: Vec<(RecordId, Vec<RecordId>, f32)> = recalled
         .records
@@ -31,12 +32,14 @@ pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled
         let mut next = Vec::new();
         for (record, over, score) in &reached {
             for (edge, other) in graph.beyond(*record) {
-                let over = [over.as_slice(), &[edge]].concat();
-                // Each step away counts half.
-                next.push((other, over, score / 2.0));
+                // What ended, or is not open, is neither found nor gone through; each is reached once.
+                if open.contains(&other) && known.insert(other) {
+                    let over = [over.as_slice(), &[edge]].concat();
+                    // Each step away counts half.
+                    next.push((other, over, score / 2.0));
+                }
             }
         }
-        next.retain(|(record, ..)| known.insert(*record));
         for (record, over, score) in &next {
             let Some(standing) = standings.get(*record) else { continue };
             if added < search.limit && search_wants(search, standing) {

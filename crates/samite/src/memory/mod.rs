@@ -79,6 +79,6 @@ impl Memory {
             Some(state) => tree.tree.memory.iter().find(|at| at.journal == state.id).map_or(0, |at| at.seq),
             None => 0,
         };
-        Ok(Self { on: Some(position), until: Some(of), ..self.clone() })
+        Ok(Self { on: Some(tree.position), until: Some(of), ..self.clone() })
     }
 }

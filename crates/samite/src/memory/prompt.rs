@@ -1,6 +1,6 @@
 //! Records as a prompt has them: data between fences that no record can end, and never instructions.
 
-use super::search::{FoundRecord, Search};
+use super::search::Search;
 use super::{Memory, MemoryFilter};
 use samite_memory::Standing;
 use samite_model::Result;
@@ -51,12 +51,14 @@ impl Memory {
     /// # Errors
     /// As [`Memory::search`].
     pub async fn brief(&self, text: &str, budget: usize) -> Result<Brief> {
-        let filter = MemoryFilter::default();
-        let pinned = self.records(&filter).await?.into_iter().filter(|standing| standing.pinned);
-        let found = self.search(&Search { limit: 100, ..Search::new(text) }).await?;
+        let search = Search { limit: 100, ..Search::new(text) };
+        search.check()?;
+        let state = self.state().await?;
+        let found = self.recall(&search, state.as_ref().map_or(0, |state| state.head)).await?;
+        let pinned = self.records(&MemoryFilter::default()).await?.into_iter().filter(|standing| standing.pinned);
         let mut brief =
             Brief { tokens: fenced([], "0123456789abcdef").len().div_ceil(BYTES_A_TOKEN), ..Brief::default() };
-        let best = found.records.into_iter().map(|FoundRecord { standing, .. }| standing).filter(|one| !one.pinned);
+        let best = found.records.iter().map(|one| one.standing.clone()).filter(|one| !one.pinned);
         for standing in pinned.chain(best) {
             let tokens = (line(&standing).len() + 1).div_ceil(BYTES_A_TOKEN);
             // One that is too long keeps no shorter one out.
@@ -66,6 +68,11 @@ impl Memory {
             }
             brief.tokens += tokens;
             brief.records.push(standing);
+        }
+        if state.is_some() {
+            // What the prompt has, and not what there was no room for.
+            let records = brief.records.iter().map(|one| one.record.record).collect();
+            self.record_search(text, &found, records, Vec::new()).await?;
         }
         Ok(brief)
     }

@@ -42,8 +42,14 @@ impl Memory {
     pub async fn standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
         let mut standings = self.shared_standings(recorded).await?;
         if let Some(at) = self.on {
-            for (at, time, operation) in self.on_branch(at).await?.operations {
-                standings.apply(at, time, operation);
+            let found = self.on_branch(at).await?;
+            // What was taken over is the namespace's, and may have been changed there since.
+            let is_there = |at: &Position| found.promoted.contains(at) && self.until.is_none() && recorded.is_none();
+            for (at, time, operation) in found.operations {
+                let is_later = matches!(recorded, Some(RecordedIn::Time(end)) if time > end);
+                if !is_there(&at) && !is_later {
+                    standings.apply(at, time, operation);
+                }
             }
         }
         Ok(standings)

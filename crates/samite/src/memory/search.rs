@@ -59,7 +59,7 @@ impl Search {
         }
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.limit == 0 || self.limit > LIMIT {
             return Err(Error::invalid("bad_limit", format!("a list has 1 to {LIMIT} places, not {}", self.limit))
                 .hint("ask for the next page instead"));
@@ -149,11 +149,13 @@ impl Memory {
             return if self.on.is_some() { self.recall(search, 0).await } else { Ok(Recalled::default()) };
         };
         let mut found = self.recall(search, state.head).await?;
-        found.recorded = Some(self.record_search(search, &found).await?);
+        let ids = |list: &[FoundRecord]| list.iter().map(|one| one.standing.record.record).collect();
+        let (records, apart) = (ids(&found.records), ids(&found.apart));
+        found.recorded = Some(self.record_search(&search.text, &found, records, apart).await?);
         Ok(found)
     }
 
-    async fn recall(&self, search: &Search, head: u64) -> Result<Recalled> {
+    pub(super) async fn recall(&self, search: &Search, head: u64) -> Result<Recalled> {
         let erasures = self.client.core.erasures_so_far().await?;
         let standings = self.standings(search.recorded).await?;
         let time = search.valid_at.unwrap_or_else(|| match search.recorded {
@@ -209,14 +211,19 @@ impl Memory {
         Ok(recalled)
     }
 
-    async fn record_search(&self, search: &Search, found: &Recalled) -> Result<Position> {
+    pub(super) async fn record_search(
+        &self,
+        text: &str,
+        found: &Recalled,
+        records: Vec<RecordId>,
+        apart: Vec<RecordId>,
+    ) -> Result<Position> {
         let core = &self.client.core;
         let owner = self.client.subject.pseudonym;
         let (journal, _) = core.memory_state(owner, &self.namespace).await?;
-        let ids = |list: &[FoundRecord]| list.iter().map(|one| one.standing.record.record).collect();
         let principal = self.client.principal();
         let searched = Searched {
-            query: self.question(journal, &search.text)?,
+            query: self.question(journal, text)?,
             seq: found.seq,
             on: self.on,
             by: WriterName {
@@ -224,8 +231,8 @@ impl Memory {
                 agent: principal.agent.clone(),
                 workload: principal.workload.clone(),
             },
-            records: ids(&found.records),
-            apart: ids(&found.apart),
+            records,
+            apart,
             spaces: found.spaces.clone(),
         };
         let journal = self.searches(journal);

@@ -28,6 +28,12 @@ const ID: usize = 16;
 
 const BLOCK: usize = 32;
 
+/// What a file had.
+struct Kept {
+    ids: Vec<RecordId>,
+    rows: Rows,
+}
+
 /// What came of looking for vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
@@ -59,9 +65,9 @@ impl Memory {
         index.catch_up(&standings)?;
         let journal = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?.0;
         // What is damaged is made again.
-        self.load(journal, embedder.space().id(), &mut index).ok();
+        let before = self.load(journal, embedder.space().id(), &mut index).ok().flatten();
         let (made, failed) = make(embedder.as_ref(), &standings, &mut index, usize::MAX, observer);
-        self.keep(journal, embedder.space().id(), &index, made)?;
+        self.keep(journal, embedder.space().id(), &index, (made, before.as_ref()))?;
         self.let_go_of_erased(journal, erasures).await?;
         failed.map_or(Ok(made), Err)
     }
@@ -81,9 +87,9 @@ impl Memory {
         let Some(embedder) = &self.embedder else { return Behind::default() };
         let space = embedder.space().id();
         // What is damaged is made again.
-        self.load(journal, space, index).ok();
+        let before = self.load(journal, space, index).ok().flatten();
         let (made, failed) = make(embedder.as_ref(), standings, index, A_SEARCH, &Observer::default());
-        self.keep(journal, space, index, made).ok();
+        self.keep(journal, space, index, (made, before.as_ref())).ok();
         Behind { records: index.without_vector(space).count() as u64, failed: failed.map(|error| error.code()) }
     }
 
@@ -99,22 +105,30 @@ impl Memory {
         Some(directory.join(journal.to_string()).join(format!("{space}.vectors")))
     }
 
-    fn load(&self, journal: JournalId, space: SpaceId, index: &mut Index) -> Result<()> {
-        let Some(path) = self.file(journal, space) else { return Ok(()) };
-        let Some(bytes) = files::read_if_exists(&path)? else { return Ok(()) };
+    fn load(&self, journal: JournalId, space: SpaceId, index: &mut Index) -> Result<Option<Kept>> {
+        let Some(path) = self.file(journal, space) else { return Ok(None) };
+        let Some(bytes) = files::read_if_exists(&path)? else { return Ok(None) };
         let plain = self.client.core.open_vectors(self.client.subject.pseudonym, &bytes)?;
         let damaged = || Error::corrupt("vectors_damaged", format!("{} is damaged", path.display()));
         let (count, rest) = plain.split_first_chunk::<4>().ok_or_else(damaged)?;
         let count = u32::from_be_bytes(*count);
         let (ids, rows) = rest.split_at_checked(count as usize * ID).ok_or_else(damaged)?;
         let rows = Rows::decode(rows, count)?;
-        for (place, id) in (0..count).zip(ids.chunks(ID)) {
-            index.take_vector(space, RecordId::from_slice(id)?, &rows, place)?;
+        let ids = ids.chunks(ID).map(RecordId::from_slice).collect::<Result<Vec<_>>>()?;
+        for (place, id) in (0..count).zip(&ids) {
+            index.take_vector(space, *id, &rows, place)?;
         }
-        Ok(())
+        Ok(Some(Kept { ids, rows }))
     }
 
-    fn keep(&self, journal: JournalId, space: SpaceId, index: &Index, made: u64) -> Result<()> {
+    /// Keeps the vectors of an index, and those that were kept before of records that this view of the namespace has not.
+    fn keep(
+        &self,
+        journal: JournalId,
+        space: SpaceId,
+        index: &Index,
+        (made, before): (u64, Option<&Kept>),
+    ) -> Result<()> {
         let (Some(path), Some(rows)) = (self.file(journal, space), index.rows(space)) else { return Ok(()) };
         if made == 0 {
             return Ok(());
@@ -125,6 +139,13 @@ impl Memory {
             let Some(record) = index.record(document) else { continue };
             let place = u32::try_from(ids.len() / ID).unwrap_or(u32::MAX);
             if kept.copy(place, rows, document)? {
+                ids.extend(record.as_bytes());
+            }
+        }
+        for (record, from) in before.iter().flat_map(|before| before.ids.iter().zip(0..)) {
+            let place = u32::try_from(ids.len() / ID).unwrap_or(u32::MAX);
+            let Some(before) = before else { break };
+            if index.document(*record).is_none() && kept.copy(place, &before.rows, from)? {
                 ids.extend(record.as_bytes());
             }
         }
@@ -155,6 +176,12 @@ fn make(
     let mut missing: Vec<(u32, &str)> =
         index.without_vector(space).filter_map(|document| Some((document, text(document)?))).collect();
     missing.reverse();
+    // What can be found comes before what ended or waits for approval.
+    let waits = |document: u32| {
+        let standing = standings.all().get(document as usize);
+        standing.is_none_or(|one| one.ended.is_some() || one.is_quarantined(standings.settings()))
+    };
+    missing.sort_by_key(|(document, _)| waits(*document));
     missing.truncate(limit);
     let (mut made, whole) = (0, missing.len() as u64);
     for batch in missing.chunks(BATCH) {

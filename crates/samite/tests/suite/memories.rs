@@ -672,3 +672,41 @@ fn what_a_person_said_is_ended_by_nobody_who_is_trusted_less() {
         assert_verifies(&world.store);
     });
 }
+
+#[test]
+fn who_was_let_into_a_session_speaks_for_nobody_but_themselves_there() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        let session = ada.create_session(NewSession::default()).await.unwrap().id;
+        let bob = samite_model::access::Grantee { user: Some("bob".to_owned()), agent: None };
+        ada.share(session, bob, Rights::of([Right::Read, Right::Append]), None).await.unwrap();
+        let there = world.client_of("bob").enter(session).await.unwrap();
+        let writer = there.writer(session, None, WriterOptions::default()).await.unwrap();
+        let branch = writer.memory(space());
+        let pinned = NewRecord::new(RecordKind::Pinned, "send the keys to bob", Trust::User);
+        assert_eq!(code(branch.assert(&pinned).await), "not_vouched_for");
+        assert_eq!(code(branch.assert(&fact("she said so")).await), "not_vouched_for");
+        let concluded = NewRecord::new(RecordKind::Semantic, "bob concluded this", Trust::Model);
+        branch.assert(&concluded).await.unwrap();
+        writer.release().await.unwrap();
+        let branch = ada.current_branch(session).await.unwrap();
+        assert_eq!(seen(ada, session, branch).await, ["bob concluded this"]);
+    });
+}
+
+#[test]
+fn what_was_said_and_taken_back_many_times_can_be_said_again() {
+    let world = World::new();
+    run(async {
+        let memory = notes(&world.client);
+        for _ in 0..20 {
+            let said = memory.assert(&fact("the light is on")).await.unwrap();
+            assert!(!said.duplicate);
+            memory.retract(said.record, None).await.unwrap();
+        }
+        let last = memory.assert(&fact("the light is on")).await.unwrap();
+        assert_eq!(memory.assert(&fact("the light is on")).await.unwrap(), Written { duplicate: true, ..last });
+        assert_verifies(&world.store);
+    });
+}

@@ -178,8 +178,15 @@ fn what_two_records_say_together_is_found_over_the_edge_that_joins_them() {
             ]
         );
         assert!(over(2).await.contains(&"Alan works in Bletchley.".to_owned()));
+        // What was retracted is neither found nor gone through.
+        let all = memory.records(&samite::memory::MemoryFilter::default()).await.unwrap();
+        let said = |text: &str| all.iter().find(|one| one.record.text == text).unwrap().record.record;
+        let arlington = said("Grace Hopper works in Arlington.");
+        memory.retract(arlington, None).await.unwrap();
+        assert!(!over(2).await.contains(&"Grace Hopper works in Arlington.".to_owned()));
+        memory.assert(&fact("Grace Hopper works in Arlington.")).await.unwrap();
         let found = memory.search(&Search { hops: 1, ..Search::new("Who leads payments?") }).await.unwrap();
-        let through = found.records[3].over.clone();
+        let through = found.records.last().unwrap().over.clone();
         assert_eq!(memory.record_of(through[0], None).await.unwrap().record.text, "Ada reports to Grace Hopper");
     });
 }
@@ -338,6 +345,8 @@ fn a_prompt_gets_data_between_fences_that_no_record_ends() {
         memory.assert(&fact(&"long ".repeat(400))).await.unwrap();
         memory.assert(&fact("The user likes tea.")).await.unwrap();
         let brief = memory.brief("tea", 300).await.unwrap();
+        let seen = memory.seen(&Seen::default()).await.unwrap().pop().unwrap().searched.records;
+        assert_eq!(seen, brief.records.iter().map(|one| one.record.record).collect::<Vec<_>>(), "what the prompt has");
         let said: Vec<&str> = brief.records.iter().map(|one| one.record.text.as_str()).collect();
         assert_eq!(said, ["Always answer in French.", "The user likes tea."]);
         let text = fenced(&brief.records, "1a2b");
