@@ -120,6 +120,13 @@ impl Standings {
         let known = self.contents.get(&content).and_then(|known| self.places.get(known).copied());
         if let Some(place) = known.filter(|place| self.all.get(*place).is_some_and(|one| one.ended.is_none())) {
             self.places.insert(record.record, place);
+            // What it was to take the place of is replaced by what says the same.
+            let by = self.all.get(place).map(|one| one.record.record);
+            if let (Some(Replaces { record: replaced, changed, .. }), Some(by)) = (replaces, by)
+                && self.places.get(&replaced) != Some(&place)
+            {
+                self.end(replaced, &Ended::Replaced { by, changed }, time);
+            }
             return;
         }
         self.contents.insert(content, record.record);
@@ -201,6 +208,11 @@ impl Standings {
     /// A record, if it is there.
     pub fn get(&self, record: RecordId) -> Option<&Standing> {
         self.all.get(*self.places.get(&record)?)
+    }
+
+    /// Whether a record was revoked, or made of one that was, as far as it is here.
+    pub fn is_revoked(&self, record: RecordId) -> bool {
+        self.get(record).is_some_and(|standing| self.revoked.contains(&standing.record.record))
     }
 
     /// The last record of this content, which may have ended.

@@ -43,7 +43,7 @@ pub struct Promotion {
     pub there: u64,
     /// Records that took nobody's place, because that was taken or gone meanwhile.
     pub beside: Vec<RecordId>,
-    /// Records that say what was forgotten in the namespace, or were made of that: the branch alone keeps them.
+    /// Records that say what was forgotten in the namespace, or were made of that or of what was revoked: the branch alone keeps them.
     pub forgotten: Vec<RecordId>,
 }
 
@@ -316,7 +316,17 @@ impl BranchMemory<'_> {
                     Err(error) => return Err(error),
                 }
             }
+            // What was made of a source that was revoked since stays on the branch.
+            if let Operation::Asserted(asserted) = &operation
+                && asserted.record.provenance.inputs.iter().any(|input| standings.is_revoked(*input))
+            {
+                promotion.forgotten.push(asserted.record.record);
+                continue;
+            }
+            let original = operation.clone();
             let Some(operation) = taken_over(&standings, at, operation, &mut promotion) else {
+                // What is said already is known by the branch's id from here on.
+                standings.apply(at, time, original);
                 promotion.there += 1;
                 continue;
             };
@@ -331,6 +341,7 @@ impl BranchMemory<'_> {
                 _ => continue,
             });
             standings.apply(at, time, operation);
+            standings.apply(at, time, original);
         }
         if entries.is_empty() {
             return Ok(promotion);
@@ -370,30 +381,46 @@ fn taken_over(
     promotion: &mut Promotion,
 ) -> Option<Operation> {
     let stands = |record: RecordId| standings.get(record).filter(|standing| standing.ended.is_none());
+    // Under the id that the namespace knows it by: another session may have said the same.
+    let known = |record: RecordId| standings.get(record).map_or(record, |standing| standing.record.record);
     match operation {
-        Operation::Asserted(asserted) => {
+        Operation::Asserted(mut asserted) => {
             let record = asserted.record.record;
-            let said = standings.of_content(asserted.content).is_some_and(|standing| standing.ended.is_none());
-            if standings.get(record).is_some() || said {
+            let replaced = asserted.replaces.map(|replaces| known(replaces.record));
+            let said = standings.of_content(asserted.content).filter(|standing| standing.ended.is_none());
+            if standings.get(record).is_some() {
                 return None;
             }
+            if let Some(said) = said {
+                let by = said.record.record;
+                let replaced = replaced.filter(|replaced| *replaced != by).and_then(stands)?;
+                let reason = Some(format!("record {by} says what took its place"));
+                let (record, life) = (replaced.record.record, replaced.lives);
+                return Some(Operation::Retracted(Retracted { namespace: None, record, life, reason }));
+            }
             let replaces = asserted.replaces.and_then(|replaces| {
-                stands(replaces.record).map(|standing| Replaces { life: standing.lives, ..replaces })
+                let standing = stands(replaces.record)?;
+                Some(Replaces { record: standing.record.record, life: standing.lives, ..replaces })
             });
             if asserted.replaces.is_some() && replaces.is_none() {
                 promotion.beside.push(record);
             }
             promotion.records.push(record);
+            for input in &mut asserted.record.provenance.inputs {
+                *input = known(*input);
+            }
             let taken = Asserted { namespace: None, replaces, origin: Some(at), ..*asserted };
             Some(Operation::Asserted(Box::new(taken)))
         }
         Operation::Retracted(said) => {
-            let life = stands(said.record)?.lives;
-            Some(Operation::Retracted(Retracted { namespace: None, life, ..said }))
+            let standing = stands(said.record)?;
+            let (record, life) = (standing.record.record, standing.lives);
+            Some(Operation::Retracted(Retracted { namespace: None, record, life, ..said }))
         }
         Operation::Pinned(said) => {
-            let is_so = stands(said.record)?.pinned == said.pinned;
-            (!is_so).then_some(Operation::Pinned(Pinned { namespace: None, ..said }))
+            let standing = stands(said.record)?;
+            let record = standing.record.record;
+            (standing.pinned != said.pinned).then_some(Operation::Pinned(Pinned { namespace: None, record, ..said }))
         }
         _ => None,
     }

@@ -710,3 +710,37 @@ fn what_was_said_and_taken_back_many_times_can_be_said_again() {
         assert_verifies(&world.store);
     });
 }
+
+#[test]
+fn what_a_branch_said_as_another_session_did_is_known_by_both_ids_when_it_is_taken_over() {
+    let world = World::new();
+    run(async {
+        let ada = &world.client;
+        let old = notes(ada).assert(&fact("lives in Paris")).await.unwrap().record;
+        let session = ada.create_session(NewSession::default()).await.unwrap().id;
+        let writer = ada.writer(session, None, WriterOptions::default()).await.unwrap();
+        let branch = writer.memory(space());
+        let moved = branch.supersede(old, &fact("lives in Rome")).await.unwrap().record;
+        let made =
+            NewRecord { inputs: vec![moved], ..NewRecord::new(RecordKind::Semantic, "speaks Italian", Trust::Model) };
+        let made = branch.assert(&made).await.unwrap().record;
+        let shared = notes(ada).assert(&fact("lives in Rome")).await.unwrap().record;
+        // On the branch too the old one is replaced, by what says the same.
+        let at = ada.head(session, writer.branch()).await.unwrap();
+        assert_eq!(now(&notes(ada).on(at)).await, ["lives in Rome", "speaks Italian"]);
+        branch.promote().await.unwrap();
+        assert_eq!(now(&notes(ada)).await, ["lives in Rome", "speaks Italian"]);
+        let inputs = notes(ada).record_of(made, None).await.unwrap().record.provenance.inputs;
+        assert_eq!(inputs, [shared]);
+        // So what was made of it goes with it, and what is made of it on a branch later stays there.
+        let late =
+            NewRecord { inputs: vec![shared], ..NewRecord::new(RecordKind::Semantic, "likes pasta", Trust::Model) };
+        let late = branch.assert(&late).await.unwrap().record;
+        let source = RevokedSource { records: vec![shared], ..RevokedSource::default() };
+        assert_eq!(notes(ada).revoke(&source, "a mistake").await.unwrap().derived.len(), 1);
+        let promotion = branch.promote().await.unwrap();
+        assert_eq!((promotion.records, promotion.forgotten), (vec![], vec![late]));
+        assert_eq!(now(&notes(ada)).await, [""; 0]);
+        assert_verifies(&world.store);
+    });
+}
