@@ -386,16 +386,16 @@ fn taken_over(
     match operation {
         Operation::Asserted(mut asserted) => {
             let record = asserted.record.record;
-            let replaced = asserted.replaces.map(|replaces| known(replaces.record));
+            let old = asserted.replaces.map(|replaces| known(replaces.record));
             let said = standings.of_content(asserted.content).filter(|standing| standing.ended.is_none());
             if standings.get(record).is_some() {
                 return None;
             }
             if let Some(said) = said {
                 let by = said.record.record;
-                let replaced = replaced.filter(|replaced| *replaced != by).and_then(stands)?;
+                let old = old.filter(|old| *old != by).and_then(stands)?;
                 let reason = Some(format!("record {by} says what took its place"));
-                let (record, life) = (replaced.record.record, replaced.lives);
+                let (record, life) = (old.record.record, old.lives);
                 return Some(Operation::Retracted(Retracted { namespace: None, record, life, reason }));
             }
             let replaces = asserted.replaces.and_then(|replaces| {
