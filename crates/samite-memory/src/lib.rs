@@ -1,6 +1,7 @@
 //! Long-term memory: what is in a namespace, and the index that finds it by words and by vectors.
 
 mod bits;
+pub mod document;
 pub mod lexical;
 pub mod search;
 mod standing;

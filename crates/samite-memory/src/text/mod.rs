@@ -27,6 +27,7 @@ pub(crate) use language::LANGUAGES;
 pub use language::{Language, Languages};
 pub use question::asks;
 pub use script::Script;
+pub(crate) use script::is_unseen;
 pub use token::{Kind, MAX_CHARACTERS, Token, tokens};
 
 /// The version of everything that decides which terms a text gives: rules, lists, the tables of Unicode, the stemmers.

@@ -113,7 +113,7 @@ const fn is_punctuation(character: char) -> bool {
 
 /// Whether nobody sees it and no word is another for it: joiners, marks of direction, selectors of variants, soft hyphens,
 /// the tones of emoji.
-pub(super) const fn is_unseen(character: char) -> bool {
+pub(crate) const fn is_unseen(character: char) -> bool {
     matches!(character as u32,
         0xad | 0x34f | 0x61c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x202a..=0x202e
         | 0x2060..=0x206f | 0x20e3 | 0x3164 | 0xfe00..=0xfe0f | 0xfeff | 0xffa0 | 0xfff0..=0xfff8 | 0x1bca0..=0x1bca3

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that fails says where")]
 
 mod analyser;
+mod document;
 mod encoding;
 mod find;
 mod properties;
