@@ -42,7 +42,7 @@ pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled
         }
         for (record, over, score) in &next {
             let Some(standing) = standings.get(*record) else { continue };
-            if added < search.limit && search_wants(search, standing) {
+            if added < search.limit && search.wants(standing) {
                 let document = places.get(record).copied().unwrap_or_default();
                 let scored = Scored {
                     document,
@@ -59,13 +59,6 @@ pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled
         }
         reached = next;
     }
-}
-
-fn search_wants(search: &Search, standing: &Standing) -> bool {
-    let record = &standing.record;
-    (search.kinds.is_empty() || search.kinds.contains(&record.kind))
-        && (search.trusts.is_empty() || search.trusts.contains(&record.provenance.trust))
-        && search.metadata.iter().all(|(name, value)| record.metadata.get(name) == Some(value))
 }
 
 /// Which records speak of which entities, and which edges join those.

@@ -74,7 +74,7 @@ impl Search {
         Ok(())
     }
 
-    fn wants(&self, standing: &Standing) -> bool {
+    pub(super) fn wants(&self, standing: &Standing) -> bool {
         let record = &standing.record;
         (self.kinds.is_empty() || self.kinds.contains(&record.kind))
             && (self.trusts.is_empty() || self.trusts.contains(&record.provenance.trust))
