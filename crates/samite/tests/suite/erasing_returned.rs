@@ -162,23 +162,24 @@ fn a_sweep_leaves_its_process_the_locks_on_the_ledger() {
         tell(&ada, at, "words that are there").await;
         let database = database(&place);
         let files = [database.clone(), database.with_extension("db-shm")].map(|path| fs::metadata(path).unwrap().ino());
-        // The locks of this process on these files, as the system lists them: `1: POSIX ADVISORY READ PID MAJOR:MINOR:INODE …`.
+        // The locks of this process on these files, as the system lists them of each of its own open files:
+        // `lock:	1: POSIX  ADVISORY  READ PID MAJOR:MINOR:INODE …`. The list of the whole system loses lines while
+        // other processes lock and unlock.
         let locks = || -> Vec<u64> {
-            let pid = std::process::id().to_string();
-            let all = fs::read_to_string("/proc/locks").unwrap();
-            let mut held: Vec<u64> = all
-                .lines()
-                .map(|line| line.split_whitespace().collect::<Vec<_>>())
-                .filter(|words| words.get(1) == Some(&"POSIX") && words.get(4) == Some(&pid.as_str()))
-                .filter_map(|words| words.get(5)?.rsplit(':').next()?.parse().ok())
+            let mut held: Vec<u64> = fs::read_dir("/proc/self/fdinfo")
+                .unwrap()
+                .filter_map(|file| fs::read_to_string(file.ok()?.path()).ok())
+                .flat_map(|file| file.lines().map(str::to_owned).collect::<Vec<_>>())
+                .filter(|line| line.starts_with("lock:") && line.contains("POSIX"))
+                .filter_map(|line| line.split_whitespace().nth(6)?.rsplit(':').next()?.parse().ok())
                 .filter(|inode| files.contains(inode))
                 .collect();
             held.sort_unstable();
             held.dedup();
             held
         };
-        if !std::path::Path::new("/proc/locks").exists() {
-            eprintln!("SKIPPED: the system lists no locks");
+        if !std::path::Path::new("/proc/self/fdinfo").exists() {
+            eprintln!("SKIPPED: the system lists no locks of open files");
             return;
         }
         let before = locks();
