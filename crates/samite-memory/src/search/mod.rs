@@ -21,7 +21,7 @@ mod list;
 
 pub use combine::{Scored, Wanted, score};
 pub use index::{Index, embedded_text};
-pub use list::{Listed, Source, lists};
+pub use list::{Listed, Source, fair, lists};
 
 #[cfg(test)]
 mod tests;

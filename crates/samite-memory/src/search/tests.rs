@@ -3,8 +3,9 @@ use crate::{Bits, Standings};
 use samite_model::memory::{
     Asserted, MemorySettings, Operation, Provenance, Record, RecordKind, Treatment, Trust, Validity, WriterName,
 };
-use samite_model::{Fingerprint, JournalId, Position, RecordId, SpaceId};
+use samite_model::{EntryId, Fingerprint, JournalId, Position, RecordId, SpaceId};
 use serde_json::json;
+use std::collections::HashSet;
 
 const SPACE: SpaceId = SpaceId([1; 16]);
 
@@ -207,5 +208,70 @@ fn no_source_that_nobody_vouches_for_fills_a_list() {
     // The next page is what comes after that one.
     settings.treatments.insert(Trust::Web, Treatment::Open);
     assert_eq!(listed(&settings, (0, 4)).0, [Trust::Web; 4]);
-    assert_eq!(listed(&settings, (199, 4)).0, [Trust::Web, Trust::User, Trust::User, Trust::User]);
+    assert_eq!(listed(&settings, (196, 4)).0, [Trust::Web; 4]);
+    assert_eq!(listed(&settings, (200, 4)).0, [Trust::User; 4]);
+    // Who begins within a page gets the rest of it.
+    assert_eq!(listed(&settings, (198, 4)).0, [Trust::Web; 2]);
+    assert_eq!(listed(&settings, (300, 4)).0, []);
+}
+
+fn scored(document: u32) -> Scored {
+    Scored { document, score: 1.0, coverage: 1.0, dot: None, speaker: false, date: 0.0, asks: false }
+}
+
+/// The documents of all pages of so many places.
+fn pages(all: &[Provenance], limit: usize) -> Vec<Vec<u32>> {
+    let ranked: Vec<Scored> = (0..u32::try_from(all.len()).unwrap()).map(scored).collect();
+    let of = |document: u32| Some((id(u8::try_from(document).unwrap()), &all[document as usize]));
+    let (mut pages, mut skip) = (Vec::new(), 0);
+    loop {
+        let found = lists(&ranked, &[], &MemorySettings::default(), (skip, limit), of);
+        skip += found.open.len();
+        pages.push(found.open.iter().map(|(_, one)| one.document).collect());
+        if !found.more {
+            return pages;
+        }
+    }
+}
+
+#[test]
+fn every_record_is_on_one_page() {
+    // One source alone gets its share of each page, where it is a tool's.
+    let tool: Vec<Provenance> = (0..5).map(|_| provenance(Trust::Tool, Some("weather"))).collect();
+    assert_eq!(pages(&tool, 10), [vec![0, 1], vec![2, 3], vec![4]]);
+    // What models concluded fills what is free, after what others say.
+    let mut models: Vec<Provenance> = (0..5).map(|_| provenance(Trust::Model, None)).collect();
+    assert_eq!(pages(&models, 10), [[0, 1, 2, 3, 4]]);
+    models.push(provenance(Trust::User, None));
+    models.push(provenance(Trust::Tool, Some("weather")));
+    assert_eq!(pages(&models, 10), [[0, 1, 5, 6, 2, 3, 4]]);
+    assert_eq!(pages(&models, 5), [vec![0, 5, 6, 1, 2], vec![3, 4]]);
+    let many: Vec<Provenance> = (0..9)
+        .map(|number| match number % 3 {
+            0 => provenance(Trust::User, None),
+            1 => provenance(Trust::Tool, Some("a")),
+            _ => provenance(Trust::Tool, Some("b")),
+        })
+        .collect();
+    assert_eq!(pages(&many, 5), [vec![0, 1, 2, 3, 6], vec![4, 5], vec![7, 8]]);
+}
+
+#[test]
+fn one_host_is_one_source_and_one_step_too() {
+    let from = |trust, source: &str, step: Option<u8>| Provenance {
+        step: step.map(|number| EntryId([number; 16])),
+        ..provenance(trust, Some(source))
+    };
+    let hosts = ["https://evil.example/a", "HTTP://Evil.Example/b?x=https://good.example", "https://me@evil.example#c"];
+    let web: Vec<Provenance> = hosts.iter().map(|source| from(Trust::Web, source, None)).collect();
+    assert_eq!(web.iter().map(|from| Source::of(from)).collect::<HashSet<_>>().len(), 1);
+    assert_eq!(pages(&web, 10), [vec![0, 1], vec![2]]);
+    // A step that says of each record that it is from somewhere else has the share of one source.
+    let step: Vec<Provenance> = (0..4).map(|n| from(Trust::Tool, &format!("https://{n}.example"), Some(1))).collect();
+    assert_eq!(pages(&step, 10), [[0, 1], [2, 3]]);
+    let steps: Vec<Provenance> = (0..4).map(|n| from(Trust::Tool, &format!("https://{n}.example"), Some(n))).collect();
+    assert_eq!(pages(&steps, 10), [[0, 1, 2, 3]]);
+    for whole in ["weather", "file:///etc/x", "://x"] {
+        assert_eq!(Source::of(&from(Trust::Tool, whole, None)), [Source::Named(whole.to_owned())]);
+    }
 }

@@ -1,17 +1,20 @@
 //! Following edges from the records that were found to those that they lead to.
 
 use super::search::{FoundRecord, Recalled, Search, treatment_of};
-use samite_memory::search::Scored;
+use samite_memory::search::{Scored, fair};
 use samite_memory::{Standing, Standings};
 use samite_model::RecordId;
 use samite_model::memory::{RecordKind, Treatment};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// So many of the best records are where edges are followed from.
 const FROM: usize = 10;
 
-/// Adds what edges lead to from the best records, after those: so many steps far, and as many records as places are asked for. Only what
-/// may be found by itself is followed or found, and only among what is open.
+/// So many steps are followed at most.
+const FARTHEST: u32 = 8;
+
+/// Adds what edges lead to from the best records, after those: so many steps far, and as many records as places are asked for, no source
+/// with more than its share of them. Only what may be found by itself is followed or found, and only among what is open.
 pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled: &mut Recalled) {
     let settings = standings.settings();
     let is_open = |one: &&Standing| one.is_found(settings, time) && treatment_of(one, settings) == Treatment::Open;
@@ -19,46 +22,56 @@ pub(super) fn follow(standings: &Standings, time: i64, search: &Search, recalled
     let graph = Graph::of(&open);
     let open: HashSet<RecordId> = open.iter().map(|one| one.record.record).collect();
     let mut known: HashSet<RecordId> = recalled.records.iter().map(|one| one.standing.record.record).collect();
-    let mut reached: Vec<(RecordId, Vec<RecordId>, f32)> = recalled
-        .records
-        .iter()
-        .take(FROM)
-        .map(|one| (one.standing.record.record, Vec::new(), one.scored.score))
-        .collect();
-    let places: HashMap<RecordId, u32> =
-        (0..).zip(standings.all()).map(|(document, one)| (one.record.record, document)).collect();
-    let mut added = 0;
-    for _ in 0..search.hops.min(8) {
+    let mut passed: HashSet<&str> = HashSet::new();
+    let begin = recalled.records.iter().take(FROM).map(|one| Reached {
+        record: one.standing.record.record,
+        over: Vec::new(),
+        score: one.scored.score,
+    });
+    let mut reached: Vec<Reached> = begin.collect();
+    let mut found: Vec<Reached> = Vec::new();
+    for _ in 0..search.hops.min(FARTHEST) {
         let mut next = Vec::new();
-        for (record, over, score) in &reached {
-            for (edge, other) in graph.beyond(*record) {
-                // What ended, or is not open, is neither found nor gone through; each is reached once.
-                if open.contains(&other) && known.insert(other) {
-                    let over = [over.as_slice(), &[edge]].concat();
-                    // Each step away counts half.
-                    next.push((other, over, score / 2.0));
+        for from in &reached {
+            // What is beyond an entity was reached when it was passed first.
+            let entities = graph.entities.get(&from.record).into_iter().flatten();
+            for entity in entities.filter(|entity| passed.insert(entity)) {
+                for (edge, record) in graph.beyond(entity) {
+                    // What ended, or is not open, is neither found nor gone through; each is reached once.
+                    if open.contains(&record) && known.insert(record) {
+                        let over = [from.over.as_slice(), &[edge]].concat();
+                        // Each step away counts half.
+                        next.push(Reached { record, over, score: from.score / 2.0 });
+                    }
                 }
             }
         }
-        for (record, over, score) in &next {
-            let Some(standing) = standings.get(*record) else { continue };
-            if added < search.limit && search.wants(standing) {
-                let document = places.get(record).copied().unwrap_or_default();
-                let scored = Scored {
-                    document,
-                    score: *score,
-                    coverage: 0.0,
-                    dot: None,
-                    speaker: false,
-                    date: 0.0,
-                    asks: false,
-                };
-                recalled.records.push(FoundRecord { standing: standing.clone(), scored, over: over.clone() });
-                added += 1;
-            }
-        }
+        found.extend(next.iter().cloned());
         reached = next;
     }
+    let places: HashMap<RecordId, u32> =
+        (0..).zip(standings.all()).map(|(document, one)| (one.record.record, document)).collect();
+    let found: Vec<(Reached, &Standing)> =
+        found.into_iter().filter_map(|one| Some((one.clone(), standings.get(one.record)?))).collect();
+    let wanted: Vec<&(Reached, &Standing)> = found.iter().filter(|(_, standing)| search.wants(standing)).collect();
+    let from = wanted.iter().map(|(_, standing)| &standing.record.provenance);
+    for place in fair(from, settings, search.limit) {
+        let Some((one, standing)) = wanted.get(place) else { continue };
+        let document = places.get(&one.record).copied().unwrap_or_default();
+        let scored =
+            Scored { document, score: one.score, coverage: 0.0, dot: None, speaker: false, date: 0.0, asks: false };
+        let (standing, over) = ((*standing).clone(), one.over.clone());
+        recalled.records.push(FoundRecord { standing, scored, over });
+    }
+}
+
+/// A record that edges led to.
+#[derive(Clone)]
+struct Reached {
+    record: RecordId,
+    /// Those edges.
+    over: Vec<RecordId>,
+    score: f32,
 }
 
 /// Which records speak of which entities, and which edges join those.
@@ -76,7 +89,7 @@ impl Graph {
     /// words.
     fn of(open: &[&Standing]) -> Self {
         let mut graph = Self { entities: HashMap::new(), records: HashMap::new(), edges: HashMap::new() };
-        let mut names: HashSet<String> = HashSet::new();
+        let mut names = Names::default();
         for standing in open {
             let record = &standing.record;
             let Some(edge) = &record.edge else { continue };
@@ -90,7 +103,7 @@ impl Graph {
                     }
                 }
             }
-            names.extend(ends);
+            ends.iter().for_each(|name| names.add(name));
         }
         for standing in open {
             let record = &standing.record;
@@ -102,11 +115,8 @@ impl Graph {
             if record.kind == RecordKind::Edge {
                 continue;
             }
-            let words = format!(" {} ", folded(&record.text));
-            for name in names.iter().filter(|name| !name.is_empty()) {
-                if words.contains(&format!(" {name} ")) {
-                    graph.join(record.record, name);
-                }
+            for name in names.within(&folded(&record.text)) {
+                graph.join(record.record, name);
             }
         }
         graph
@@ -120,17 +130,45 @@ impl Graph {
         }
     }
 
-    /// The edges at a record's entities, and the records of the entities at their other ends: the edges themselves among them.
-    fn beyond(&self, record: RecordId) -> Vec<(RecordId, RecordId)> {
-        let mut beyond = Vec::new();
-        for entity in self.entities.get(&record).into_iter().flatten() {
-            for (edge, other) in self.edges.get(entity).into_iter().flatten() {
-                beyond.push((*edge, *edge));
-                let records = self.records.get(other).into_iter().flatten();
-                beyond.extend(records.filter(|one| **one != record).map(|one| (*edge, *one)));
-            }
+    /// The edges at an entity, and the records of the entities at their other ends, each with the edge: the edges themselves among
+    /// them.
+    fn beyond(&self, entity: &str) -> impl Iterator<Item = (RecordId, RecordId)> {
+        let mut others: HashSet<&str> = HashSet::new();
+        self.edges.get(entity).into_iter().flatten().flat_map(move |(edge, other)| {
+            let records = others.insert(other).then(|| self.records.get(other)).flatten();
+            let records = records.into_iter().flatten().copied();
+            std::iter::once(*edge).chain(records).map(|record| (*edge, record))
+        })
+    }
+}
+
+/// The names of entities, found in a text by their first words.
+#[derive(Default)]
+struct Names {
+    by_first: HashMap<String, BTreeSet<String>>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        if let Some(first) = name.split(' ').next().filter(|first| !first.is_empty()) {
+            self.by_first.entry(first.to_owned()).or_default().insert(name.to_owned());
         }
-        beyond
+    }
+
+    /// Those that stand in a text as whole words, both folded.
+    fn within<'a>(&'a self, text: &str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            for name in self.by_first.get(first).into_iter().flatten() {
+                if rest.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                    found.insert(name.as_str());
+                }
+            }
+            rest = after;
+        }
+        found
     }
 }
 

@@ -189,15 +189,14 @@ impl Memory {
             Some((standing.record.record, &standing.record.provenance))
         };
         let page = (search.skip, search.limit);
-        let Listed { open: best, apart: beside } = lists(&open, &apart, standings.settings(), page, of);
+        let Listed { open: best, apart: beside, more } = lists(&open, &apart, standings.settings(), page, of);
         let found = |list: Vec<(RecordId, Scored)>| -> Vec<FoundRecord> {
             let of = |(record, scored): (RecordId, Scored)| {
                 Some(FoundRecord { standing: standings.get(record)?.clone(), scored, over: Vec::new() })
             };
             list.into_iter().filter_map(of).collect()
         };
-        let passed = search.skip + best.len();
-        let next = (best.len() == search.limit && passed < open.len()).then_some(passed);
+        let next = more.then_some(search.skip + best.len());
         let (records, apart) = (found(best), found(beside));
         let seq = match search.recorded {
             Some(RecordedIn::Seq(seq)) => seq,
