@@ -9,4 +9,4 @@ pub mod text;
 pub mod vectors;
 
 pub use bits::Bits;
-pub use standing::{Ended, Standing, Standings};
+pub use standing::{Ended, Retired, Saying, Standing, Standings};

@@ -1,7 +1,8 @@
 //! Where every record of a namespace stands: what its entries say, folded in their order. Pure.
 
 use samite_model::memory::{
-    Asserted, Changed, MemorySettings, Operation, Record, RecordKind, Replaces, Treatment, Trust, Verdict,
+    Asserted, Changed, MemorySettings, Operation, Provenance, Record, RecordKind, Replaces, Revoked, RevokedSource,
+    Treatment, Trust, Verdict,
 };
 use samite_model::{Fingerprint, Position, RecordId};
 use std::collections::{HashMap, HashSet};
@@ -28,11 +29,26 @@ pub enum Ended {
     },
 }
 
+/// One of several times that a record was said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saying {
+    /// The id under which it was said.
+    pub id: RecordId,
+    /// When, in nanoseconds since 1970.
+    pub time: i64,
+    /// Where it came from then.
+    pub provenance: Provenance,
+}
+
 /// A record, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// The record.
+    /// The record, with the provenance of the first time that it was said by a source that was not revoked.
     pub record: Record,
+    /// The id under which it was said then: its own, unless the source of that was revoked.
+    pub said_as: RecordId,
+    /// The other times that it was said, by sources that were not revoked.
+    pub again: Vec<Saying>,
     /// The entry that it is in.
     pub at: Position,
     /// When that was written, in nanoseconds since 1970.
@@ -52,6 +68,36 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Each time that it was said, by the id, with where it came from and when.
+    pub fn sayings(&self) -> impl Iterator<Item = (RecordId, &Provenance, i64)> {
+        let again = self.again.iter().map(|saying| (saying.id, &saying.provenance, saying.time));
+        std::iter::once((self.said_as, &self.record.provenance, self.recorded)).chain(again)
+    }
+
+    /// Whether it was said there before: nothing is new about it.
+    pub fn was_said(&self, from: &Provenance) -> bool {
+        let same = |one: &Provenance| {
+            one.session == from.session
+                && one.step == from.step
+                && one.inputs == from.inputs
+                && one.writer.agent == from.writer.agent
+        };
+        self.sayings().any(|(_, one, _)| same(one))
+    }
+
+    /// Whether another record says the same, whoever said it and when.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let (one, other) = (&self.record, &other.record);
+        one.kind == other.kind
+            && one.text == other.text
+            && one.metadata == other.metadata
+            && one.edge == other.edge
+            && one.valid == other.valid
+            && one.previous == other.previous
+            && one.provenance.trust == other.provenance.trust
+            && one.provenance.source == other.provenance.source
+    }
+
     /// Whether somebody has to approve it before it is found.
     pub fn is_quarantined(&self, settings: &MemorySettings) -> bool {
         self.verdict != Some(Verdict::Approved)
@@ -75,7 +121,23 @@ pub struct Standings {
     /// The last record of each content.
     contents: HashMap<Fingerprint, RecordId>,
     settings: MemorySettings,
+    /// The ids under which revoked sources said something.
     revoked: HashSet<RecordId>,
+    /// The sources that were revoked, and when.
+    sources: Vec<(RevokedSource, i64)>,
+}
+
+/// What a revocation takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retired {
+    /// Each time that something was said that goes, by its id.
+    pub sayings: Vec<RecordId>,
+    /// The records that the source said, and nobody else.
+    pub direct: Vec<RecordId>,
+    /// Those that were made of what goes, and said by nobody else.
+    pub derived: Vec<RecordId>,
+    /// Those that somebody else said too: they stay.
+    pub stay: Vec<RecordId>,
 }
 
 impl Standings {
@@ -99,27 +161,35 @@ impl Standings {
                     }
                 }
             }
-            Operation::Revoked(revoked) => {
-                let ended = Ended::Revoked { reason: revoked.reason };
-                for record in &revoked.records {
-                    self.end(*record, &ended, time);
-                }
-                self.revoked.extend(revoked.records);
-                self.bring_back();
-            }
+            Operation::Revoked(revoked) => self.revoke(revoked, time),
             Operation::Settled(settings) => self.settings = settings,
         }
     }
 
     fn assert(&mut self, at: Position, time: i64, asserted: Asserted) {
-        let Asserted { record, replaces, origin, content, .. } = asserted;
-        if self.places.contains_key(&record.record) {
+        let is_held_back = asserted.namespace.is_some() && self.is_held_back(&asserted.record, time);
+        let Asserted { mut record, replaces, origin, content, .. } = asserted;
+        // It takes nobody's place either.
+        let replaces = replaces.filter(|_| !is_held_back);
+        let id = record.record;
+        if self.places.contains_key(&id) {
             return;
+        }
+        // What is said to be derived is never trusted more than what it was made of, whoever wrote it.
+        let inputs = record.provenance.inputs.iter().filter_map(|input| self.get(*input));
+        let trusts: Vec<Trust> = inputs.map(|input| input.record.provenance.trust).collect();
+        record.provenance.trust = record.provenance.trust.derived(trusts);
+        if is_held_back {
+            self.revoked.insert(id);
         }
         // What a branch says and what its namespace says meanwhile is one record, under both ids.
         let known = self.contents.get(&content).and_then(|known| self.places.get(known).copied());
         if let Some(place) = known.filter(|place| self.all.get(*place).is_some_and(|one| one.ended.is_none())) {
-            self.places.insert(record.record, place);
+            self.places.insert(id, place);
+            let saying = Saying { id, time, provenance: record.provenance };
+            if let Some(standing) = self.all.get_mut(place).filter(|_| !is_held_back) {
+                standing.again.push(saying);
+            }
             // What it was to take the place of is replaced by what says the same.
             let by = self.all.get(place).map(|one| one.record.record);
             if let (Some(Replaces { record: replaced, changed, .. }), Some(by)) = (replaces, by)
@@ -129,29 +199,58 @@ impl Standings {
             }
             return;
         }
-        self.contents.insert(content, record.record);
+        self.contents.insert(content, id);
         if let Some(Replaces { record: replaced, changed, .. }) = replaces {
-            self.end(replaced, &Ended::Replaced { by: record.record, changed }, time);
+            self.end(replaced, &Ended::Replaced { by: id, changed }, time);
         }
-        // What is said to be derived is never trusted more than what it was made of, whoever wrote it.
-        let mut record = record;
-        let inputs = record.provenance.inputs.iter().filter_map(|input| self.get(*input));
-        let trusts: Vec<Trust> = inputs.map(|input| input.record.provenance.trust).collect();
-        record.provenance.trust = record.provenance.trust.derived(trusts);
         let pinned = record.kind == RecordKind::Pinned && record.provenance.trust.may_be_pinned();
-        self.places.insert(record.record, self.all.len());
+        self.places.insert(id, self.all.len());
         let replaces = replaces.map(|replaces| replaces.record);
+        let reason = "its source was revoked".to_owned();
+        let ended = is_held_back.then_some((Ended::Revoked { reason }, time));
         self.all.push(Standing {
             record,
+            said_as: id,
+            again: Vec::new(),
             at,
             recorded: time,
             origin,
             replaces,
             pinned,
             verdict: None,
-            ended: None,
+            ended,
             lives: 0,
         });
+    }
+
+    /// Whether what a branch said at a time is from a source that was revoked later, or made of what is revoked.
+    pub fn is_held_back(&self, record: &Record, time: i64) -> bool {
+        let from = &record.provenance;
+        self.sources.iter().any(|(source, revoked)| time <= *revoked && source.matches(&[record.record], from, time))
+            || from.inputs.iter().any(|input| self.is_revoked(*input))
+    }
+
+    fn revoke(&mut self, revoked: Revoked, time: i64) {
+        let ended = Ended::Revoked { reason: revoked.reason };
+        self.revoked.extend(&revoked.records);
+        for id in &revoked.records {
+            let Some(standing) = self.places.get(id).and_then(|place| self.all.get_mut(*place)) else { continue };
+            standing.again.retain(|saying| !self.revoked.contains(&saying.id));
+            if !self.revoked.contains(&standing.said_as) {
+                continue;
+            }
+            if standing.again.is_empty() {
+                self.end(*id, &ended, time);
+            } else {
+                let saying = standing.again.remove(0);
+                (standing.said_as, standing.record.provenance) = (saying.id, saying.provenance);
+                standing.pinned &= standing.record.provenance.trust.may_be_pinned();
+            }
+        }
+        if !revoked.source.is_empty() {
+            self.sources.push((revoked.source, time));
+        }
+        self.bring_back();
     }
 
     /// The first end of a record is its end.
@@ -169,17 +268,23 @@ impl Standings {
         self.end(replaced, &Ended::Replaced { by, changed: Changed::Superseded }, time);
     }
 
-    /// What was revoked took nobody's place: whoever it replaced stands again.
+    /// What was revoked took nobody's place: whoever it replaced stands again, unless the same was said anew meanwhile.
     fn bring_back(&mut self) {
         let back: Vec<RecordId> = self
             .all
             .iter()
-            .filter(|standing| !self.revoked.contains(&standing.record.record))
+            .filter(|standing| !self.is_gone(standing))
             .filter(|standing| self.is_replaced_by_revoked(standing))
             .map(|standing| standing.record.record)
             .collect();
         for record in back {
-            if let Some(standing) = self.get_mut(record) {
+            let Some(standing) = self.get(record) else { continue };
+            let says = |one: &&Standing| one.ended.is_none() && one.says_the_same(standing);
+            let anew = self.all.iter().find(says).map(|one| one.record.record);
+            let Some(standing) = self.get_mut(record) else { continue };
+            if let (Some(anew), Some((Ended::Replaced { by, .. }, _))) = (anew, &mut standing.ended) {
+                *by = anew;
+            } else {
                 standing.ended = None;
                 standing.lives = standing.lives.saturating_add(1);
             }
@@ -191,13 +296,18 @@ impl Standings {
         let mut last = standing;
         while let Some((Ended::Replaced { by, .. }, _)) = &last.ended {
             match self.get(*by) {
-                Some(next) if self.revoked.contains(by) => last = next,
+                Some(next) if self.is_gone(next) => last = next,
                 // Erased since.
                 None if self.revoked.contains(by) => return true,
                 _ => return false,
             }
         }
         last.record.record != standing.record.record
+    }
+
+    /// Whether all that said it was revoked.
+    fn is_gone(&self, standing: &Standing) -> bool {
+        self.revoked.contains(&standing.said_as)
     }
 
     fn get_mut(&mut self, record: RecordId) -> Option<&mut Standing> {
@@ -212,7 +322,7 @@ impl Standings {
 
     /// Whether a record was revoked, or made of one that was, as far as it is here.
     pub fn is_revoked(&self, record: RecordId) -> bool {
-        self.get(record).is_some_and(|standing| self.revoked.contains(&standing.record.record))
+        self.get(record).is_some_and(|standing| self.is_gone(standing))
     }
 
     /// The last record of this content, which may have ended.
@@ -255,15 +365,74 @@ impl Standings {
 
     /// These records, and all that were made of them, of what was made of those, and so on: in the order in which they came.
     pub fn derived_from(&self, records: &[RecordId]) -> Vec<RecordId> {
-        let mut taken: HashSet<RecordId> = records.iter().copied().collect();
-        // What is made of others comes after them.
-        for standing in &self.all {
-            let provenance = &standing.record.provenance;
-            if provenance.inputs.iter().any(|input| taken.contains(input)) {
-                taken.insert(standing.record.record);
+        let begin: HashSet<usize> = records.iter().filter_map(|record| self.places.get(record).copied()).collect();
+        let taken = self.spread(begin, |standing, is_taken| {
+            standing.sayings().any(|(_, from, _)| from.inputs.iter().any(|input| is_taken(*input)))
+        });
+        self.all
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| taken.contains(place))
+            .map(|(_, one)| one.record.record)
+            .collect()
+    }
+
+    /// What a revocation of a source takes: all that it said, and, however many steps away, what was made of what nobody else said.
+    pub fn retired_by(&self, source: &RevokedSource) -> Retired {
+        let matches = |standing: &Standing, (id, from, time): (RecordId, &Provenance, i64)| {
+            source.matches(&[id, standing.record.record], from, time)
+        };
+        let is_direct = |standing: &Standing| standing.sayings().all(|saying| matches(standing, saying));
+        let direct: HashSet<usize> =
+            self.all.iter().enumerate().filter(|(_, one)| is_direct(one)).map(|(place, _)| place).collect();
+        let goes = |standing: &Standing, saying: (RecordId, &Provenance, i64), is_taken: &dyn Fn(RecordId) -> bool| {
+            matches(standing, saying) || saying.1.inputs.iter().any(|input| is_taken(*input))
+        };
+        let all = self.spread(direct.clone(), |standing, is_taken| {
+            standing.sayings().all(|saying| goes(standing, saying, is_taken))
+        });
+        let is_taken = |record: RecordId| self.places.get(&record).is_some_and(|place| all.contains(place));
+        let mut retired = Retired::default();
+        for (place, standing) in self.all.iter().enumerate().filter(|(_, one)| !self.is_gone(one)) {
+            let before = retired.sayings.len();
+            let going = standing.sayings().filter(|saying| goes(standing, *saying, &is_taken));
+            retired.sayings.extend(going.map(|(id, ..)| id));
+            let list = match (direct.contains(&place), all.contains(&place), retired.sayings.len() > before) {
+                (true, ..) => &mut retired.direct,
+                (_, true, _) => &mut retired.derived,
+                (_, _, true) => &mut retired.stay,
+                _ => continue,
+            };
+            list.push(standing.record.record);
+        }
+        retired
+    }
+
+    /// All records that go when some go: `goes` says whether one does, given which others do.
+    fn spread(
+        &self,
+        mut taken: HashSet<usize>,
+        goes: impl Fn(&Standing, &dyn Fn(RecordId) -> bool) -> bool,
+    ) -> HashSet<usize> {
+        if taken.is_empty() {
+            return taken;
+        }
+        // What was said first may have been said again of what came later: until nothing more goes.
+        loop {
+            let before = taken.len();
+            for (place, standing) in self.all.iter().enumerate() {
+                if taken.contains(&place) {
+                    continue;
+                }
+                let is_taken = |record: RecordId| self.places.get(&record).is_some_and(|place| taken.contains(place));
+                if goes(standing, &is_taken) {
+                    taken.insert(place);
+                }
+            }
+            if taken.len() == before {
+                return taken;
             }
         }
-        self.all.iter().map(|standing| standing.record.record).filter(|record| taken.contains(record)).collect()
     }
 }
 

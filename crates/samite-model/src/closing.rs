@@ -41,11 +41,13 @@ pub enum What {
     OtherDirectory,
     /// Another session works in the directory too.
     OtherSession,
+    /// What the branch wrote to long-term memory could not be taken over.
+    NotAdopted,
 }
 
 impl What {
     /// Every one.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::StepOpen,
         Self::StepInDoubt,
         Self::ProcessRunning,
@@ -64,6 +66,7 @@ impl What {
         Self::Secret,
         Self::OtherDirectory,
         Self::OtherSession,
+        Self::NotAdopted,
     ];
 
     /// The stable name, for JSON.
@@ -87,13 +90,14 @@ impl What {
             Self::Secret => "secret",
             Self::OtherDirectory => "other_directory",
             Self::OtherSession => "other_session",
+            Self::NotAdopted => "not_adopted",
         }
     }
 
     /// Whether the directory is not safe to delete because of it. What the user's own rules leave out, what is stored all
     /// the same and what lies elsewhere is only listed.
     pub const fn refuses(self) -> bool {
-        !matches!(self, Self::Excluded | Self::Secret | Self::OtherDirectory | Self::OtherSession)
+        !matches!(self, Self::Excluded | Self::Secret | Self::OtherDirectory | Self::OtherSession | Self::NotAdopted)
     }
 
     /// What to do about it.
@@ -119,6 +123,7 @@ impl What {
             Self::Secret => "it is stored; .samiteignore leaves it out",
             Self::OtherDirectory => "close that branch as well before its directory is deleted",
             Self::OtherSession => "its own last tree may be older; its files here are in this one",
+            Self::NotAdopted => "the branch keeps it: `samite memory promote` takes it over",
         }
     }
 }
@@ -220,7 +225,7 @@ mod tests {
     #[test]
     fn what_is_stored_or_left_out_by_rules_is_listed_and_all_else_refuses() {
         let listed: Vec<&str> = What::ALL.iter().filter(|what| !what.refuses()).map(|what| what.code()).collect();
-        assert_eq!(listed, ["excluded", "secret", "other_directory", "other_session"]);
+        assert_eq!(listed, ["excluded", "secret", "other_directory", "other_session", "not_adopted"]);
         for what in What::ALL {
             assert_eq!(is_safe(&[Finding::new(What::Secret, ""), Finding::new(what, "")]), !what.refuses());
             assert!(!what.next().is_empty());

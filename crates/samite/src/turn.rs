@@ -2,6 +2,7 @@
 
 use crate::artifact::Delivered;
 use crate::client::Client;
+use crate::memory::NotAdopted;
 use crate::payload::TurnEnded;
 use crate::views::{self, row};
 use crate::workspace::{Checkpoint, Taken};
@@ -27,6 +28,8 @@ pub struct EndedTurn {
     pub failed: Option<Arc<Error>>,
     /// What became of the session's deliverables, which are published now; none where they could not be looked at.
     pub delivered: Option<Arc<Delivered>>,
+    /// What was to be taken over into long-term memory and could not be: the branch keeps it, and the next turn's end tries again.
+    pub not_adopted: Vec<NotAdopted>,
 }
 
 impl Client {
@@ -63,8 +66,8 @@ impl Writer {
             if let Some(position) = self.turn_of(dedupe).await? {
                 // Whoever was cut off between the two says it again.
                 let delivered = self.publish_deliverables(&Observer::default()).await.ok().map(Arc::new);
-                self.adopt(Adoption::AtTurnEnd).await.ok();
-                return Ok(EndedTurn { delivered, ..duplicate(position) });
+                let not_adopted = self.adopt(Adoption::AtTurnEnd).await;
+                return Ok(EndedTurn { delivered, not_adopted, ..duplicate(position) });
             }
         }
         let due = self.due(Boundary::TurnEnd, None).await;
@@ -79,7 +82,7 @@ impl Writer {
                         Ok(tree) => (Some(tree.at(at)), None),
                         Err(error) => (None, Some(Arc::new(error))),
                     };
-                    EndedTurn { position, duplicate: false, checkpoint, not_due: None, failed, delivered: None }
+                    EndedTurn { checkpoint, failed, ..duplicate(position).fresh() }
                 })
             }
             Ok(Decision::Wait { why, .. }) => {
@@ -99,8 +102,8 @@ impl Writer {
             (Ok(ended), _) => {
                 // The turn has ended whatever becomes of them: the next one's end looks at them again.
                 let delivered = self.publish_deliverables(&Observer::default()).await.ok().map(Arc::new);
-                self.adopt(Adoption::AtTurnEnd).await.ok();
-                Ok(EndedTurn { delivered, ..ended })
+                let not_adopted = self.adopt(Adoption::AtTurnEnd).await;
+                Ok(EndedTurn { delivered, not_adopted, ..ended })
             }
             (Err(error), _) => Err(error),
         }
@@ -150,5 +153,13 @@ impl EndedTurn {
 }
 
 fn duplicate(position: Position) -> EndedTurn {
-    EndedTurn { position, duplicate: true, checkpoint: None, not_due: None, failed: None, delivered: None }
+    EndedTurn {
+        position,
+        duplicate: true,
+        checkpoint: None,
+        not_due: None,
+        failed: None,
+        delivered: None,
+        not_adopted: Vec::new(),
+    }
 }

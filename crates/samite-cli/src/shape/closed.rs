@@ -138,6 +138,7 @@ fn heading(what: What) -> &'static str {
         What::Secret => "look as if secrets were inside (stored; .samiteignore leaves paths out):",
         What::OtherDirectory => "other branches have directories, which this does not close:",
         What::OtherSession => "other sessions work here too:",
+        What::NotAdopted => "was not taken over into long-term memory:",
     }
 }
 

@@ -37,6 +37,21 @@ pub(crate) struct RecordShape {
     user: String,
     agent: String,
     workload: String,
+    /// The other times that it was said.
+    again: Vec<SayingShape>,
+    #[serde(skip)]
+    time: i64,
+}
+
+/// Another time that a record was said.
+#[derive(Clone, Debug, Serialize)]
+struct SayingShape {
+    id: String,
+    written: String,
+    session: Option<String>,
+    step: Option<String>,
+    inputs: Vec<String>,
+    agent: String,
     #[serde(skip)]
     time: i64,
 }
@@ -115,6 +130,19 @@ impl RecordShape {
             user: from.writer.user.clone(),
             agent: from.writer.agent.clone(),
             workload: from.writer.workload.clone(),
+            again: standing
+                .again
+                .iter()
+                .map(|saying| SayingShape {
+                    id: saying.id.to_string(),
+                    written: rfc3339(saying.time),
+                    session: saying.provenance.session.map(|session| session.to_string()),
+                    step: saying.provenance.step.map(|step| step.to_string()),
+                    inputs: saying.provenance.inputs.iter().map(ToString::to_string).collect(),
+                    agent: saying.provenance.writer.agent.clone(),
+                    time: saying.time,
+                })
+                .collect(),
             time: standing.recorded,
         }
     }
@@ -162,6 +190,10 @@ impl RecordShape {
         }
         for input in &self.inputs {
             facts.push(("made of", input.clone()));
+        }
+        for said in &self.again {
+            let session = said.session.as_deref().map(|id| format!(", session {}", short_id(id))).unwrap_or_default();
+            facts.push(("said again", format!("{} with {}{session}", time(said.time), said.agent)));
         }
         for (name, value) in &self.metadata {
             facts.push((name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)));

@@ -389,6 +389,10 @@ fn memories(page: &Page, place: &Place, session: &str) {
     run(&[&["pin", &other, "--off"][..], &on].concat());
     run(&[&["list"][..], &on].concat());
     run(&["promote", session]);
+    let again = text(&run(&["add", "said by two"]), "/id");
+    run(&[&["add", "said by two"][..], &on].concat());
+    run(&["promote", session]);
+    run(&["get", &again]);
     run(&[&["add", "once more"][..], &on].concat());
     let all = run(&["list"]);
     let first = text(&all, "/records/0/id");

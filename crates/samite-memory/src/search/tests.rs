@@ -264,7 +264,7 @@ fn one_host_is_one_source_and_one_step_too() {
     };
     let hosts = ["https://evil.example/a", "HTTP://Evil.Example/b?x=https://good.example", "https://me@evil.example#c"];
     let web: Vec<Provenance> = hosts.iter().map(|source| from(Trust::Web, source, None)).collect();
-    assert_eq!(web.iter().map(|from| Source::of(from)).collect::<HashSet<_>>().len(), 1);
+    assert_eq!(web.iter().map(Source::of).collect::<HashSet<_>>().len(), 1);
     assert_eq!(pages(&web, 10), [vec![0, 1], vec![2]]);
     // A step that says of each record that it is from somewhere else has the share of one source.
     let step: Vec<Provenance> = (0..4).map(|n| from(Trust::Tool, &format!("https://{n}.example"), Some(1))).collect();

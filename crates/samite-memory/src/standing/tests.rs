@@ -76,7 +76,7 @@ fn what_has_ended_does_not_end_again() {
     let standings = folded(vec![
         asserted(record(1, Trust::User, &[]), None),
         Operation::Retracted(Retracted { namespace: None, record: id(1), life: 0, reason: None }),
-        Operation::Revoked(Revoked { records: vec![id(1)], reason: "bad".into() }),
+        Operation::Revoked(Revoked { records: vec![id(1)], reason: "bad".into(), ..Revoked::default() }),
         asserted(record(1, Trust::Operator, &[]), None),
     ]);
     let standing = standings.get(id(1)).unwrap();
@@ -159,7 +159,7 @@ fn what_holds_for_a_time_is_found_then() {
 fn what_a_revoked_source_had_replaced_stands_again() {
     let revoked = |records: &[u8]| {
         let records = records.iter().map(|record| id(*record)).collect();
-        Operation::Revoked(Revoked { records, reason: "poisoned".into() })
+        Operation::Revoked(Revoked { records, reason: "poisoned".into(), ..Revoked::default() })
     };
     let mut operations = vec![
         asserted(record(1, Trust::User, &[]), None),
@@ -199,7 +199,9 @@ fn what_a_forgotten_record_had_replaced_stays_ended_unless_it_was_revoked() {
     assert_eq!(first.ended, Some((Ended::Replaced { by: id(2), changed: Changed::Superseded }, 7)));
     assert_eq!(found(&standings, 9), [0_u8; 0]);
     assert_eq!(standings.history(id(1)).len(), 1);
-    let revoked = |record| Operation::Revoked(Revoked { records: vec![id(record)], reason: "poisoned".into() });
+    let revoked = |record| {
+        Operation::Revoked(Revoked { records: vec![id(record)], reason: "poisoned".into(), ..Revoked::default() })
+    };
     assert_eq!(found(&forgotten(vec![revoked(2)]), 9), [1]);
     assert_eq!(found(&forgotten(vec![revoked(3)]), 9), [0_u8; 0]);
     // Of what is not there nothing ends.

@@ -2,6 +2,7 @@
 
 use super::namespace::Namespace;
 use super::record::{Record, WriterName};
+use super::revoked::Revoked;
 use super::settings::MemorySettings;
 use crate::id::{Fingerprint, Position, RecordId, SpaceId};
 use crate::kind::EntryKind;
@@ -111,15 +112,6 @@ pub struct Decided {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-}
-
-/// `memory_revoked`: a source is not trusted any more; all that came from it is retired.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Revoked {
-    /// The records, those that were made of others among them.
-    pub records: Vec<RecordId>,
-    /// Why.
-    pub reason: String,
 }
 
 /// `memory_searched`: what was found when somebody looked. It holds no word of the question and none of what was found.

@@ -15,6 +15,8 @@ use samite_model::memory::{
 };
 use samite_model::{EntryKind, Error, FamilyId, Fingerprint, Position, RecordId, Result};
 use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
 
 /// How often a write looks again because somebody else wrote.
 const TRIES: usize = 8;
@@ -47,6 +49,24 @@ pub struct Promotion {
     pub forgotten: Vec<RecordId>,
 }
 
+/// What a branch wrote that was to be taken over, and could not be.
+#[derive(Clone, Debug)]
+pub struct NotAdopted {
+    /// The namespace; none where it is not known which there are.
+    pub namespace: Option<Namespace>,
+    /// Why.
+    pub error: Arc<Error>,
+}
+
+impl fmt::Display for NotAdopted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(formatter, "{namespace}: {}", self.error.message()),
+            None => formatter.write_str(self.error.message()),
+        }
+    }
+}
+
 impl Writer {
     /// A namespace of the session's owner, as this branch writes to it.
     pub fn memory(&self, namespace: Namespace) -> BranchMemory<'_> {
@@ -55,15 +75,28 @@ impl Writer {
 }
 
 impl Writer {
-    /// Takes over what the branch wrote to namespaces that are to have it at this moment, or at an earlier one of the same kind.
-    pub(crate) async fn adopt(&self, now: Adoption) -> Result<()> {
-        for namespace in self.namespaces().await? {
-            let memory = self.client.memory(namespace.clone());
-            let adoption = memory.shared_standings(None).await?.settings().adoption;
-            // A close ends the last turn too.
-            if adoption == now || (now, adoption) == (Adoption::AtClose, Adoption::AtTurnEnd) {
-                self.memory(namespace).promote().await?;
+    /// Takes over what the branch wrote to namespaces that are to have it at this moment, or at an earlier one of the same kind. What
+    /// cannot be taken over now is still the branch's own, and taken over the next time or by hand.
+    pub(crate) async fn adopt(&self, now: Adoption) -> Vec<NotAdopted> {
+        let namespaces = match self.namespaces().await {
+            Ok(namespaces) => namespaces,
+            Err(error) => return vec![NotAdopted { namespace: None, error: Arc::new(error) }],
+        };
+        let mut failed = Vec::new();
+        for namespace in namespaces {
+            if let Err(error) = self.adopt_into(&namespace, now).await {
+                failed.push(NotAdopted { namespace: Some(namespace), error: Arc::new(error) });
             }
+        }
+        failed
+    }
+
+    async fn adopt_into(&self, namespace: &Namespace, now: Adoption) -> Result<()> {
+        let memory = self.client.memory(namespace.clone());
+        let adoption = memory.shared_standings(None).await?.settings().adoption;
+        // A close ends the last turn too.
+        if adoption == now || (now, adoption) == (Adoption::AtClose, Adoption::AtTurnEnd) {
+            self.memory(namespace.clone()).promote().await?;
         }
         Ok(())
     }
@@ -136,7 +169,8 @@ impl Memory {
             let content = views::content(&hash, record, after)?;
             match standings.of_content(content) {
                 Some(standing) if standing.ended.is_none() => {
-                    return Ok(Content::There(standing.record.record, standing.at));
+                    let there = Written { record: standing.record.record, at: standing.at, duplicate: true };
+                    return Ok(Content::There(there, content));
                 }
                 Some(standing) => after = Some(standing.record.record),
                 None => return Ok(Content::New(content)),
@@ -147,7 +181,7 @@ impl Memory {
 
 enum Content {
     /// It is said already, by this record.
-    There(RecordId, Position),
+    There(Written, Fingerprint),
     /// It is not.
     New(Fingerprint),
 }
@@ -236,14 +270,21 @@ impl BranchMemory<'_> {
             trusts.push(standings.get(*input).ok_or_else(|| no_record(*input))?.record.provenance.trust);
         }
         let record = self.memory.record(&new, trusts)?;
+        let mut said = None;
         let content = match self.memory.content_after(&standings, &record).await? {
             Content::New(content) => content,
-            Content::There(known, at) => {
-                return match replaced {
-                    Some((replaced, _)) if replaced == known => Err(unchanged(known)),
-                    Some(_) => Err(said_already(known)),
-                    None => Ok(Written { record: known, at, duplicate: true }),
-                };
+            Content::There(there, content) => {
+                match replaced {
+                    Some((replaced, _)) if replaced == there.record => return Err(unchanged(there.record)),
+                    Some(_) => return Err(said_already(there.record)),
+                    None => {}
+                }
+                let known = standings.get(there.record);
+                if known.is_none_or(|known| known.was_said(&record.provenance)) {
+                    return Ok(there);
+                }
+                said = Some(there);
+                content
             }
         };
         let mut place = None;
@@ -259,7 +300,8 @@ impl BranchMemory<'_> {
         let asserted = Asserted { namespace, record, replaces: place, content, origin: None };
         let views = views::asserted(&self.writer.own_hash(), &asserted)?;
         let at = self.append(self.writer.core().draft(EntryKind::MEMORY_ASSERTED, &asserted, views)?, guard).await?;
-        Ok(Written { record: id, at, duplicate: false })
+        // What others said before it was said here too, which is kept.
+        Ok(said.unwrap_or(Written { record: id, at, duplicate: false }))
     }
 
     /// Takes what was written on the branch over into the namespace, so that all sessions see it. When this returns, it is durable.
@@ -316,9 +358,9 @@ impl BranchMemory<'_> {
                     Err(error) => return Err(error),
                 }
             }
-            // What was made of a source that was revoked since stays on the branch.
+            // What a source said that was revoked since stays on the branch, and what was made of it.
             if let Operation::Asserted(asserted) = &operation
-                && asserted.record.provenance.inputs.iter().any(|input| standings.is_revoked(*input))
+                && standings.is_held_back(&asserted.record, time)
             {
                 promotion.forgotten.push(asserted.record.record);
                 continue;
@@ -386,28 +428,26 @@ fn taken_over(
     match operation {
         Operation::Asserted(mut asserted) => {
             let record = asserted.record.record;
-            let old = asserted.replaces.map(|replaces| known(replaces.record));
-            let said = standings.of_content(asserted.content).filter(|standing| standing.ended.is_none());
             if standings.get(record).is_some() {
                 return None;
             }
-            if let Some(said) = said {
-                let by = said.record.record;
-                let old = old.filter(|old| *old != by).and_then(stands)?;
-                let reason = Some(format!("record {by} says what took its place"));
-                let (record, life) = (old.record.record, old.lives);
-                return Some(Operation::Retracted(Retracted { namespace: None, record, life, reason }));
-            }
-            let replaces = asserted.replaces.and_then(|replaces| {
-                let standing = stands(replaces.record)?;
-                Some(Replaces { record: standing.record.record, life: standing.lives, ..replaces })
-            });
-            if asserted.replaces.is_some() && replaces.is_none() {
-                promotion.beside.push(record);
-            }
-            promotion.records.push(record);
             for input in &mut asserted.record.provenance.inputs {
                 *input = known(*input);
+            }
+            let said = standings.of_content(asserted.content).filter(|standing| standing.ended.is_none());
+            let by = said.map(|said| said.record.record);
+            let replaces = asserted.replaces.and_then(|replaces| {
+                let standing = stands(replaces.record).filter(|standing| Some(standing.record.record) != by)?;
+                Some(Replaces { record: standing.record.record, life: standing.lives, ..replaces })
+            });
+            match said {
+                Some(said) if replaces.is_none() && said.was_said(&asserted.record.provenance) => return None,
+                // It was said here too: that is kept, and no second record.
+                Some(_) => promotion.there += 1,
+                None => {
+                    promotion.records.push(record);
+                    promotion.beside.extend((asserted.replaces.is_some() && replaces.is_none()).then_some(record));
+                }
             }
             let taken = Asserted { namespace: None, replaces, origin: Some(at), ..*asserted };
             Some(Operation::Asserted(Box::new(taken)))

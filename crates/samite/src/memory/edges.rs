@@ -103,7 +103,9 @@ impl Graph {
                     }
                 }
             }
-            ends.iter().for_each(|name| names.add(name));
+            for name in &ends {
+                names.add(name);
+            }
         }
         for standing in open {
             let record = &standing.record;

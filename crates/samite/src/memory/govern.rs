@@ -6,45 +6,12 @@ use crate::core::Draft;
 use crate::views::Projection;
 use samite_ledger::Guard;
 use samite_memory::{Ended, Standing, Standings};
-use samite_model::memory::{Decided, MemorySettings, Revoked, Verdict};
-use samite_model::{EntryId, EntryKind, Error, Position, RecordId, Result, SessionId, limits};
+use samite_model::memory::{Decided, MemorySettings, Revoked, RevokedSource, Verdict};
+use samite_model::{EntryKind, Error, Position, RecordId, Result, limits};
 use serde::Serialize;
 
 /// How often a decision looks again because somebody else wrote.
 const TRIES: usize = 16;
-
-/// Which source is revoked: what all that is given here is true of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RevokedSource {
-    /// These records.
-    pub records: Vec<RecordId>,
-    /// What was written in this session.
-    pub session: Option<SessionId>,
-    /// What this step brought, by its started entry.
-    pub step: Option<EntryId>,
-    /// What comes from this address, path or tool.
-    pub source: Option<String>,
-    /// What this agent wrote.
-    pub agent: Option<String>,
-    /// What was written at this time or later, in nanoseconds since 1970.
-    pub since: Option<i64>,
-}
-
-impl RevokedSource {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn matches(&self, standing: &Standing) -> bool {
-        let from = &standing.record.provenance;
-        (self.records.is_empty() || self.records.contains(&standing.record.record))
-            && self.session.is_none_or(|session| from.session == Some(session))
-            && self.step.is_none_or(|step| from.step == Some(step))
-            && self.source.as_ref().is_none_or(|source| from.source.as_ref() == Some(source))
-            && self.agent.as_ref().is_none_or(|agent| from.writer.agent == *agent)
-            && self.since.is_none_or(|since| standing.recorded >= since)
-    }
-}
 
 /// What a revocation retires.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +20,12 @@ pub struct Revocation {
     pub direct: Vec<Standing>,
     /// What was made of that, and so on.
     pub derived: Vec<Standing>,
+    /// What the source said too, and stays, since others said it.
+    pub stay: Vec<Standing>,
     /// What stands again, since only what goes had taken its place.
     pub back: Vec<Standing>,
+    /// What goes, as the entry has it.
+    revoked: Revoked,
     /// The namespace's head when this was worked out.
     head: u64,
 }
@@ -81,7 +52,8 @@ impl Memory {
         if records.is_empty() {
             return Err(Error::invalid("nothing_named", "no record is named").hint("name the records"));
         }
-        let standings = self.standings(None).await?;
+        // What a branch wrote for itself is decided of once it is taken over.
+        let standings = self.shared_standings(None).await?;
         for record in records {
             super::query::check_stands(standings.get(*record).ok_or_else(|| no_record(*record))?)?;
         }
@@ -104,14 +76,32 @@ impl Memory {
         for record in &source.records {
             standings.get(*record).ok_or_else(|| no_record(*record))?;
         }
-        let direct: Vec<RecordId> =
-            standings.all().iter().filter(|one| source.matches(one)).map(|one| one.record.record).collect();
-        let all = standings.derived_from(&direct);
-        let found = |record: &RecordId| standings.get(*record).cloned();
-        let back = brought_back(&standings, &all);
-        let derived = all.iter().filter(|record| !direct.contains(record)).filter_map(found).collect();
-        let direct = direct.iter().filter_map(found).collect();
-        Ok(Revocation { direct, derived, back, head: state.head })
+        let mut source = source.clone();
+        if let Some(given) = &source.source
+            && !standings
+                .all()
+                .iter()
+                .flat_map(Standing::sayings)
+                .any(|(_, from, _)| from.source.as_ref() == Some(given))
+        {
+            // What was said with a secret in it is stored without.
+            source.source = Some(self.stored_source(given).await?);
+        }
+        let retired = standings.retired_by(&source);
+        let revoked = Revoked { records: retired.sayings, reason: String::new(), source };
+        let back = brought_back(&standings, &revoked);
+        let all = |ids: Vec<RecordId>| ids.into_iter().filter_map(|id| standings.get(id).cloned()).collect();
+        let (direct, derived, stay) = (all(retired.direct), all(retired.derived), all(retired.stay));
+        Ok(Revocation { direct, derived, stay, back, revoked, head: state.head })
+    }
+
+    /// A source as it is stored: what is redacted in it is.
+    async fn stored_source(&self, source: &str) -> Result<String> {
+        let said = serde_json::json!({ "source": source }).to_string();
+        let kept = self.client.core.kept_words(&said).await?;
+        let kept: Option<serde_json::Value> = serde_json::from_str(&kept).ok();
+        let stored = kept.as_ref().and_then(|kept| kept.get("source")?.as_str());
+        Ok(stored.unwrap_or(source).to_owned())
     }
 
     /// Retires all that comes from a source, and all that was made of it; what it had replaced stands again. When this returns, that
@@ -124,13 +114,8 @@ impl Memory {
         limits::check_name("a reason", reason)?;
         for _ in 0..TRIES {
             let plan = self.plan_revocation(source).await?;
-            let going = plan.direct.iter().chain(&plan.derived);
-            let records: Vec<RecordId> = going.map(|one| one.record.record).collect();
             let Some(state) = self.state().await? else { return Ok(plan) };
-            if records.is_empty() {
-                return Ok(plan);
-            }
-            let revoked = Revoked { records, reason: reason.to_owned() };
+            let revoked = Revoked { reason: reason.to_owned(), ..plan.revoked.clone() };
             // What somebody makes of it meanwhile goes too.
             let unmoved = Guard::Head { journal: state.id, seq: plan.head };
             match self.append_one(EntryKind::MEMORY_REVOKED, &revoked, vec![unmoved]).await {
@@ -167,11 +152,10 @@ impl Memory {
 }
 
 /// What stands again once these are revoked.
-fn brought_back(standings: &Standings, records: &[RecordId]) -> Vec<Standing> {
+fn brought_back(standings: &Standings, revoked: &Revoked) -> Vec<Standing> {
     let mut after = standings.clone();
     let at = Position { journal: samite_model::JournalId([0; 16]), seq: u64::MAX };
-    let revoked = Revoked { records: records.to_vec(), reason: String::new() };
-    after.apply(at, 0, samite_model::memory::Operation::Revoked(revoked));
+    after.apply(at, 0, samite_model::memory::Operation::Revoked(revoked.clone()));
     let ended = |standing: &&Standing| matches!(standing.ended, Some((Ended::Replaced { .. }, _)));
     let stands = |record: RecordId| after.get(record).is_some_and(|standing| standing.ended.is_none());
     standings.all().iter().filter(ended).filter(|one| stands(one.record.record)).cloned().collect()

@@ -15,14 +15,14 @@ mod vectors;
 pub(crate) mod views;
 mod write;
 
-pub use branch::{BranchMemory, Promotion};
-pub use govern::{Revocation, RevokedSource};
+pub use branch::{BranchMemory, NotAdopted, Promotion};
+pub use govern::Revocation;
 pub use prompt::{Brief, fenced};
 pub(crate) use query::no_record;
 pub use query::{MemoryFilter, RecordedIn};
 pub use samite_embed::Embedder;
 pub use samite_memory::search::Scored;
-pub use samite_memory::{Ended, Standing, Standings};
+pub use samite_memory::{Ended, Saying, Standing, Standings};
 pub use samite_model::memory::*;
 pub use search::{FoundRecord, Recalled, Search, Seen, SeenBy};
 pub use vectors::Behind;

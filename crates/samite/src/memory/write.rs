@@ -9,7 +9,9 @@ use samite_model::memory::{
     Asserted, Changed, Edge, Extractor, Pinned, Provenance, Record, RecordKind, Replaces, Retracted, Span, Trust,
     Validity, WriterName,
 };
-use samite_model::{BranchId, EntryId, EntryKind, Error, FamilyId, Position, RecordId, Result, SessionId};
+use samite_model::{
+    BranchId, EntryId, EntryKind, Error, FamilyId, Fingerprint, JournalId, Position, RecordId, Result, SessionId,
+};
 use serde_json::{Map, Value};
 
 /// How often a write looks again because somebody else wrote.
@@ -77,7 +79,8 @@ pub struct Written {
 
 impl Memory {
     /// Writes a record. What says the same, of the same kind, trust and source, and has not ended, is no second record, whoever of
-    /// several wrote it first. When this returns, it is durable.
+    /// several wrote it first; that it was said in another session, step or by another agent too, or made of other records, is kept.
+    /// When this returns, it is durable.
     ///
     /// # Errors
     /// `invalid` as [`Record::check`] says; `denied` (`not_pinnable`) for a pinned one that nobody vouches for; `not_found`
@@ -245,7 +248,7 @@ impl Memory {
     async fn put(&self, record: Record, replaced: Option<(RecordId, Changed)>) -> Result<Written> {
         let core = &self.client.core;
         core.refresh_redactor().await?;
-        let (mut after, mut tries, mut standings) = (None, 0, None);
+        let (mut after, mut tries, mut standings, mut again) = (None, 0, None, None);
         while tries < TRIES {
             let (journal, state) = core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
             let hash = core.hasher(self.client.subject.pseudonym, FamilyId(journal.0));
@@ -264,17 +267,30 @@ impl Memory {
                 };
                 match standings.get(known) {
                     Some(standing) if standing.ended.is_none() => {
-                        return match replaced {
-                            Some((replaced, _)) if replaced == known => Err(unchanged(known)),
+                        let known = standing.record.record;
+                        match replaced {
+                            Some((replaced, _)) if replaced == known => return Err(unchanged(known)),
                             // Who asked for a replacement gets one, and not two that say the same.
-                            Some(_) => Err(said_already(known)),
-                            None => Ok(Written { record: known, at, duplicate: true }),
-                        };
+                            Some(_) => return Err(said_already(known)),
+                            None => {}
+                        }
+                        let there = Written { record: known, at, duplicate: true };
+                        if standing.was_said(&record.provenance) {
+                            return Ok(there);
+                        }
+                        (tries, again) = (tries + 1, Some((known, standing.lives, there)));
                     }
-                    _ => {
-                        after = Some(known);
+                    found => {
+                        after = Some(found.map_or(known, |standing| standing.record.record));
                         continue;
                     }
+                }
+            }
+            if let Some((known, life, there)) = again.take() {
+                standings = None;
+                match self.say_again(journal, &hash, &record, (known, life, content)).await {
+                    Err(error) if matches!(error.code(), "row_exists" | "outcome_unknown") => continue,
+                    other => return other.map(|_| there),
                 }
             }
             // Only what others do meanwhile counts, not how often the same was said and ended before.
@@ -298,6 +314,22 @@ impl Memory {
             }
         }
         Err(busy())
+    }
+
+    /// Writes that a record was said by somebody else too, so that it stays when the source is revoked that said it first.
+    async fn say_again(
+        &self,
+        journal: JournalId,
+        hash: &FamilyHash<'_>,
+        record: &Record,
+        (known, life, content): (RecordId, u32, Fingerprint),
+    ) -> Result<Position> {
+        let mut guards = vec![Self::absent(journal, views::ended_row(hash, known, life)?)];
+        guards.extend(self.not_said_again(journal, record, Some(known)).await?);
+        let asserted = Asserted { namespace: None, record: record.clone(), replaces: None, content, origin: None };
+        let views = views::asserted(hash, &asserted)?;
+        let draft = self.client.core.draft(EntryKind::MEMORY_ASSERTED, &asserted, views)?;
+        only(&self.append(vec![draft], guards).await?)
     }
 
     /// Which life of a record is to be ended, perhaps by another that is trusted so far.

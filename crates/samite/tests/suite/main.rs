@@ -49,6 +49,7 @@ mod recovery;
 mod redaction;
 mod releases;
 mod repeats;
+mod revoking;
 mod scripts;
 mod sessions;
 mod settings;

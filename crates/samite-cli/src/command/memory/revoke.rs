@@ -17,9 +17,9 @@ use std::process::ExitCode;
 
 /// Retire all that came from a source, and all that was made of it
 ///
-/// What is retired is found by nobody any more, and stays in the history; what it had taken the place of stands again. Where
-/// several things are given, all of them are true of what is retired; without any, nothing is. It is shown first; where nobody can
-/// be asked it needs --yes.
+/// What is retired is found by nobody any more, and stays in the history; what it had taken the place of stands again. What others
+/// said too stays. What branches wrote from there until now, and nobody took over, is retired with it. Where several things are given,
+/// all of them are true of what is retired; without any, nothing is. It is shown first; where nobody can be asked it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -66,6 +66,8 @@ struct Retired {
     direct: Vec<RecordShape>,
     /// What was made of that.
     derived: Vec<RecordShape>,
+    /// What it said too, and stays, since others said it.
+    stay: Vec<RecordShape>,
     /// What stands again.
     back: Vec<RecordShape>,
 }
@@ -73,7 +75,13 @@ struct Retired {
 impl Retired {
     fn new(plan: bool, what: &Revocation, settings: &MemorySettings) -> Self {
         let shapes = |all: &[samite::memory::Standing]| all.iter().map(|one| shape(one, settings)).collect();
-        Self { plan, direct: shapes(&what.direct), derived: shapes(&what.derived), back: shapes(&what.back) }
+        Self {
+            plan,
+            direct: shapes(&what.direct),
+            derived: shapes(&what.derived),
+            stay: shapes(&what.stay),
+            back: shapes(&what.back),
+        }
     }
 }
 
@@ -87,6 +95,11 @@ impl Answer for Retired {
                 page.table(&record_table(records));
                 page.gap();
             }
+        }
+        if !self.stay.is_empty() {
+            page.styled(Style::Strong, "stay, since others said them too");
+            page.table(&record_table(&self.stay));
+            page.gap();
         }
         if !self.back.is_empty() {
             page.styled(Style::Strong, if self.plan { "would stand again" } else { "stand again" });
@@ -119,7 +132,7 @@ impl Revoke {
         let plan = memory.plan_revocation(&what).await?;
         let settings = memory.settings().await?;
         let many = plan.direct.len() + plan.derived.len();
-        if self.plan || many == 0 {
+        if self.plan {
             surface.printer.answer(&Retired::new(self.plan, &plan, &settings))?;
             return Ok(ExitCode::SUCCESS);
         }

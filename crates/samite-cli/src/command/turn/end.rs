@@ -48,6 +48,8 @@ struct Ended {
     not_delivered: Vec<String>,
     /// Those that are as an artifact that was erased.
     passed_over: Vec<String>,
+    /// What was to be taken over into long-term memory, and could not be.
+    not_adopted: Vec<String>,
 }
 
 impl Ended {
@@ -61,6 +63,7 @@ impl Ended {
             not_due: ended.not_due.map(Why::name),
             failed: ended.failed.as_deref().map(ErrorShape::new),
             delivered: ended.delivered.as_ref().map_or(0, |delivered| delivered.published.len()),
+            not_adopted: ended.not_adopted.iter().map(ToString::to_string).collect(),
             passed_over: ended.delivered.iter().flat_map(|all| all.passed_over.clone()).collect(),
             not_delivered: ended.delivered.iter().flat_map(|all| &all.failed).map(|one| one.path.clone()).collect(),
         }
@@ -85,6 +88,7 @@ impl Answer for Ended {
         }
         show_paths(page, "could not be published:", &self.not_delivered);
         show_paths(page, "passed over, since they were erased as artifacts:", &self.passed_over);
+        show_paths(page, "not taken over into long-term memory, which the branch keeps:", &self.not_adopted);
         if let Some(failed) = &self.failed {
             page.styled(Style::Care, format!("no checkpoint could be taken: {}", failed.message));
         }

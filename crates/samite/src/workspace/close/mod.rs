@@ -359,8 +359,14 @@ impl Closing<'_> {
 
     /// Publishes what the session delivers and changed, notes the new artifacts, and says what could not be published.
     async fn publish(&self, writer: &Writer, artifacts: &mut Vec<String>) -> Result<Vec<Finding>> {
-        // What cannot be taken over now is still the branch's own, and taken over by the next close or by hand.
-        writer.adopt(Adoption::AtClose).await.ok();
+        let left = writer.adopt(Adoption::AtClose).await.into_iter();
+        let left = left.map(|one| Finding::new(What::NotAdopted, one.to_string()));
+        let mut findings: Vec<Finding> = left.collect();
+        findings.extend(self.publish_deliverables(writer, artifacts).await?);
+        Ok(findings)
+    }
+
+    async fn publish_deliverables(&self, writer: &Writer, artifacts: &mut Vec<String>) -> Result<Vec<Finding>> {
         match writer.publish_deliverables(&self.observer(self.until)).await {
             Ok(delivered) => {
                 artifacts.extend(delivered.published.iter().map(|record| record.artifact.to_string()));
