@@ -58,9 +58,34 @@ impl Bits {
         }
     }
 
+    /// Those of so many documents from one on, numbered from 0.
+    #[must_use]
+    pub fn range(&self, begin: u32, count: u32) -> Self {
+        let mut range = Self::none(count);
+        let (first, shift) = (begin as usize / 64, begin % 64);
+        for (place, word) in range.words.iter_mut().enumerate() {
+            let at = |place: usize| self.words.get(place).copied().unwrap_or(0);
+            *word = at(first + place) >> shift;
+            if shift > 0 {
+                *word |= at(first + place + 1) << (64 - shift);
+            }
+        }
+        let beyond = count % 64;
+        if beyond > 0
+            && let Some(last) = range.words.last_mut()
+        {
+            *last &= (1 << beyond) - 1;
+        }
+        range
+    }
+
     /// Those in the set, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.count).filter(|document| self.contains(*document))
+        (0_u32..).step_by(64).zip(&self.words).flat_map(|(begin, word)| {
+            let rest = |word: &u64| Some(*word & word.wrapping_sub(1)).filter(|rest| *rest != 0);
+            let words = std::iter::successors(Some(*word).filter(|word| *word != 0), rest);
+            words.map(move |word| begin + word.trailing_zeros())
+        })
     }
 }
 
@@ -81,5 +106,21 @@ mod tests {
         assert_eq!((bits.len(), bits.documents()), (3, 130));
         assert!(bits.contains(129) && !bits.contains(130) && !bits.contains(64));
         assert_eq!(Bits::all(65).len(), 65);
+    }
+
+    #[test]
+    fn a_range_is_numbered_from_its_first() {
+        let mut bits = Bits::none(300);
+        for document in [0, 5, 63, 64, 100, 130, 191, 192, 299] {
+            bits.insert(document);
+        }
+        for (begin, count) in
+            [(0, 300), (5, 60), (64, 64), (63, 130), (100, 1), (130, 170), (299, 1), (0, 0), (290, 50)]
+        {
+            let range = bits.range(begin, count);
+            let expected: Vec<u32> =
+                (begin..begin + count).filter(|one| bits.contains(*one)).map(|one| one - begin).collect();
+            assert_eq!((range.iter().collect::<Vec<_>>(), range.documents()), (expected, count), "{begin} {count}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use samite_model::memory::{
 };
 use samite_model::{Fingerprint, Position, RecordId};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// How a record ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +44,8 @@ pub struct Saying {
 /// A record, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// The record, with the provenance of the first time that it was said by a source that was not revoked.
-    pub record: Record,
+    /// The record, with the provenance of the first time that it was said by a source that was not revoked: shared by whoever looks.
+    pub record: Arc<Record>,
     /// The id under which it was said then: its own, unless the source of that was revoked.
     pub said_as: RecordId,
     /// The other times that it was said, by sources that were not revoked.
@@ -209,7 +210,7 @@ impl Standings {
         let reason = "its source was revoked".to_owned();
         let ended = is_held_back.then_some((Ended::Revoked { reason }, time));
         self.all.push(Standing {
-            record,
+            record: Arc::new(record),
             said_as: id,
             again: Vec::new(),
             at,
@@ -243,7 +244,8 @@ impl Standings {
                 self.end(*id, &ended, time);
             } else {
                 let saying = standing.again.remove(0);
-                (standing.said_as, standing.record.provenance) = (saying.id, saying.provenance);
+                standing.said_as = saying.id;
+                Arc::make_mut(&mut standing.record).provenance = saying.provenance;
                 standing.pinned &= standing.record.provenance.trust.may_be_pinned();
             }
         }
@@ -333,6 +335,13 @@ impl Standings {
     /// All records in the order in which they came, those that ended among them.
     pub fn all(&self) -> &[Standing] {
         &self.all
+    }
+
+    /// About how many bytes of memory they take.
+    pub fn memory(&self) -> usize {
+        // A record has some strings beside its text; a place, or a hash of what is said, is in a table that is half full.
+        let of = |one: &Standing| size_of::<Standing>() + size_of::<Record>() + 2 * one.record.text.len() + 512;
+        self.all.iter().map(of).sum::<usize>() + (self.places.capacity() + self.contents.capacity()) * 64
     }
 
     /// What was decided for the namespace.

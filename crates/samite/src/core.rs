@@ -113,8 +113,8 @@ impl Store {
 /// A payload in blocks of up to so many bytes is read with its entry: 64 MiB.
 const LOADED: u64 = 64 << 20;
 
-/// The backends, with what the fabric does to them everywhere.
-pub(crate) struct Core(pub(crate) Backends, pub(crate) InForce);
+/// The backends, with what the fabric does to them everywhere, and what is kept ready of them.
+pub(crate) struct Core(pub(crate) Backends, pub(crate) InForce, pub(crate) Arc<crate::memory::Cache>);
 
 /// An entry about to be written.
 #[derive(Clone)]
@@ -157,8 +157,9 @@ impl Core {
     /// The whole tenant over these backends, whose acts carry what is in force.
     fn of(backends: Backends) -> Arc<Self> {
         let in_force = InForce::new(backends.clone());
-        let flagged = Flagged::new(Self(backends.clone(), in_force.clone()));
-        Arc::new(Self(Backends { ledger: Arc::new(flagged), ..backends }, in_force))
+        let kept = Arc::<crate::memory::Cache>::default();
+        let flagged = Flagged::new(Self(backends.clone(), in_force.clone(), kept.clone()));
+        Arc::new(Self(Backends { ledger: Arc::new(flagged), ..backends }, in_force, kept))
     }
 
     pub(crate) fn now(&self) -> i64 {

@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use crate::Bits;
-use crate::lexical::{Context, Corpus, Field, Query, Weights};
+use crate::lexical::{Context, Corpus, Field, Part, Query, Weights};
 use crate::text::NamedDate;
 use crate::vectors;
 use samite_model::{Result, SpaceId};
@@ -51,8 +51,12 @@ pub struct Scored {
 /// # Errors
 /// `vector_dimensions`, `vector_not_finite` or `vector_zero` (invalid) for a vector that is none of its space.
 pub fn score(index: &Index, visible: &Bits, wanted: &Wanted<'_>) -> Result<Vec<Scored>> {
-    let Some(part) = index.part() else { return Ok(Vec::new()) };
-    let corpus = Corpus::new(&[(part, visible)]);
+    if visible.is_empty() {
+        return Ok(Vec::new());
+    }
+    let seen = parts_of(index, visible);
+    let parts: Vec<(&Part, &Bits)> = index.parts().zip(&seen).collect();
+    let corpus = Corpus::new(&parts);
     let query = Query::new(wanted.text);
     let context = Context::new(index.previous(visible));
     let found = corpus.score(&query, &Weights::default(), &context);
@@ -89,6 +93,17 @@ pub fn score(index: &Index, visible: &Bits, wanted: &Wanted<'_>) -> Result<Vec<S
     }
     all.sort_by(|one, other| other.score.total_cmp(&one.score).then(other.document.cmp(&one.document)));
     Ok(all)
+}
+
+/// What is visible of each part.
+fn parts_of(index: &Index, visible: &Bits) -> Vec<Bits> {
+    let mut begin = 0_u32;
+    let of = |part: &Part| {
+        let seen = visible.range(begin, part.documents());
+        begin = begin.saturating_add(part.documents());
+        seen
+    };
+    index.parts().map(of).collect()
 }
 
 /// The share of a question's date that is a record's.

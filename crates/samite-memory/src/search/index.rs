@@ -1,34 +1,42 @@
 //! What is looked up: every record of a namespace, in the order in which they came.
 
-use crate::lexical::{Builder, Field, NONE, Part};
+use crate::lexical::{Builder, Field, MAX_DOCUMENTS, NONE, Part};
 use crate::text::{NamedDate, asks};
 use crate::vectors::Rows;
 use crate::{Bits, Standings};
 use samite_model::memory::Record;
-use samite_model::{RecordId, Result, SpaceId};
+use samite_model::{Error, RecordId, Result, SpaceId};
 use std::collections::btree_map::Entry as Known;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Days of a civil date are counted in cycles of 400 years.
 const DAYS_A_CYCLE: i64 = 146_097;
 
+/// A part that is added is merged into the one before where it has more than this share of its documents: so there are few parts, and
+/// a document is seldom written again.
+const SHARE: u32 = 4;
+
 /// What is known of a record besides its words and its vectors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry {
     record: RecordId,
-    previous: Option<RecordId>,
+    /// The number of the record before it, where that is here.
+    previous: u32,
     asks: bool,
     date: NamedDate,
 }
 
-/// An index of records by words, and by vectors where they were made.
+/// An index of records by words, and by vectors where they were made. A copy shares what it has with the first, until one of them takes
+/// in more.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    builder: Builder,
-    part: Option<Part>,
-    entries: Vec<Entry>,
-    places: HashMap<RecordId, u32>,
-    rows: BTreeMap<SpaceId, Rows>,
+    parts: Vec<Arc<Part>>,
+    entries: Arc<Vec<Entry>>,
+    places: Arc<HashMap<RecordId, u32>>,
+    /// Those whose predecessor did not come yet, by that.
+    waiting: Arc<HashMap<RecordId, Vec<u32>>>,
+    rows: BTreeMap<SpaceId, Arc<Rows>>,
 }
 
 /// What of a record is made a vector of: what it says.
@@ -37,37 +45,99 @@ pub fn embedded_text(record: &Record) -> &str {
 }
 
 impl Index {
+    /// The index of these records, from the parts that their words are in.
+    ///
+    /// # Errors
+    /// `bad_lexical_part` when the parts are of another number of documents.
+    pub fn from_parts(standings: &Standings, parts: Vec<Part>) -> Result<Self> {
+        let mut index = Self::default();
+        let documents: u64 = parts.iter().map(|part| u64::from(part.documents())).sum();
+        if documents > standings.all().len() as u64 {
+            return Err(Error::corrupt("bad_lexical_part", "lexical parts are of more records than there are")
+                .hint("index the namespace again"));
+        }
+        let known = usize::try_from(documents).unwrap_or(usize::MAX);
+        for standing in standings.all().iter().take(known) {
+            index.enter(&standing.record, standing.recorded);
+        }
+        index.parts = parts.into_iter().map(Arc::new).collect();
+        Ok(index)
+    }
+
     /// Takes in the records that it does not have yet. Those that ended stay: who asks says what is visible.
     ///
     /// # Errors
     /// As [`Builder::add`].
     pub fn catch_up(&mut self, standings: &Standings) -> Result<()> {
+        if self.entries.len() >= standings.all().len() {
+            return Ok(());
+        }
+        let mut builder = Builder::default();
         for standing in standings.all().iter().skip(self.entries.len()) {
-            self.add(&standing.record, standing.recorded)?;
+            builder.add(&fields(&standing.record))?;
         }
-        if self.part.as_ref().is_none_or(|part| part.documents() < self.builder.documents()) {
-            self.part = Some(self.builder.build());
+        for standing in standings.all().iter().skip(self.entries.len()) {
+            self.enter(&standing.record, standing.recorded);
         }
+        self.parts.push(Arc::new(builder.build()));
+        self.merge();
         Ok(())
     }
 
-    fn add(&mut self, record: &Record, recorded: i64) -> Result<()> {
-        let named = |name: &str| record.metadata.get(name).and_then(|value| value.as_str());
-        let mut fields = vec![(Field::Body, record.text.as_str())];
-        fields.extend(named("title").map(|title| (Field::Title, title)));
-        fields.extend(named("speaker").map(|speaker| (Field::Speaker, speaker)));
-        let document = self.builder.add(&fields)?;
-        let said = named("date").map(NamedDate::of).filter(|date| *date != NamedDate::default());
-        let date = said.unwrap_or_else(|| date_of(record.valid.from.unwrap_or(recorded)));
-        self.places.insert(record.record, document);
-        let (record, previous, asks) = (record.record, record.previous, asks(&record.text));
-        self.entries.push(Entry { record, previous, asks, date });
-        Ok(())
+    /// Makes one part of the last ones where they are of about one size.
+    fn merge(&mut self) {
+        while let [.., before, last] = self.parts.as_slice()
+            && last.documents() > before.documents() / SHARE
+            && last.documents().saturating_add(before.documents()) <= MAX_DOCUMENTS
+        {
+            let (all_before, all_last) = (Bits::all(before.documents()), Bits::all(last.documents()));
+            let merged = Part::merged(&[(before, &all_before), (last, &all_last)]);
+            self.parts.truncate(self.parts.len().saturating_sub(2));
+            self.parts.push(Arc::new(merged));
+        }
+    }
+
+    fn enter(&mut self, record: &Record, recorded: i64) {
+        let document = self.documents();
+        let named = record.metadata.get("date").and_then(|value| value.as_str()).map(NamedDate::of);
+        let date = named.filter(|date| *date != NamedDate::default());
+        let date = date.unwrap_or_else(|| date_of(record.valid.from.unwrap_or(recorded)));
+        let entries = Arc::make_mut(&mut self.entries);
+        Arc::make_mut(&mut self.places).insert(record.record, document);
+        let mut before = NONE;
+        if let Some(previous) = record.previous {
+            before = self.places.get(&previous).copied().unwrap_or(NONE);
+            if before == NONE {
+                Arc::make_mut(&mut self.waiting).entry(previous).or_default().push(document);
+            }
+        }
+        entries.push(Entry { record: record.record, previous: before, asks: asks(&record.text), date });
+        // What came before it without what it follows.
+        if self.waiting.contains_key(&record.record) {
+            for after in Arc::make_mut(&mut self.waiting).remove(&record.record).unwrap_or_default() {
+                if let Some(entry) = entries.get_mut(after as usize) {
+                    entry.previous = document;
+                }
+            }
+        }
     }
 
     /// How many records there are.
     pub fn documents(&self) -> u32 {
-        self.builder.documents()
+        u32::try_from(self.entries.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The parts that the words are in, in the order of their documents.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(AsRef::as_ref)
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn memory(&self) -> usize {
+        let parts: usize = self.parts.iter().map(|part| part.memory()).sum();
+        let rows: usize = self.rows.values().map(|rows| rows.len() as usize * (2 * rows.dimensions() + 12)).sum();
+        // A place is an id and a number in a table that is half full.
+        parts + rows + self.entries.capacity() * size_of::<Entry>() + self.places.capacity() * 48
     }
 
     /// The number of a record.
@@ -86,11 +156,11 @@ impl Index {
     /// As [`Rows::new`] and [`Rows::push`].
     pub fn put_vector(&mut self, space: SpaceId, document: u32, vector: &[f32]) -> Result<()> {
         if let Some(rows) = self.rows.get_mut(&space) {
-            return rows.push(document, vector);
+            return Arc::make_mut(rows).push(document, vector);
         }
         let mut rows = Rows::new(vector.len())?;
         rows.push(document, vector)?;
-        self.rows.insert(space, rows);
+        self.rows.insert(space, Arc::new(rows));
         Ok(())
     }
 
@@ -102,14 +172,32 @@ impl Index {
         let Some(document) = self.document(record) else { return Ok(()) };
         let rows = match self.rows.entry(space) {
             Known::Occupied(known) => known.into_mut(),
-            Known::Vacant(new) => new.insert(Rows::new(from.dimensions())?),
+            Known::Vacant(new) => new.insert(Arc::new(Rows::new(from.dimensions())?)),
         };
-        if rows.contains(document) { Ok(()) } else { rows.copy(document, from, place).map(|_| ()) }
+        if rows.contains(document) { Ok(()) } else { Arc::make_mut(rows).copy(document, from, place).map(|_| ()) }
     }
 
     /// The vectors in a space.
     pub fn rows(&self, space: SpaceId) -> Option<&Rows> {
-        self.rows.get(&space)
+        self.rows.get(&space).map(AsRef::as_ref)
+    }
+
+    /// A copy that has no vectors.
+    #[must_use]
+    pub fn without_vectors(&self) -> Self {
+        Self { rows: BTreeMap::new(), ..self.clone() }
+    }
+
+    /// Takes over the vectors that a copy of it got since, where that has the same records.
+    pub fn take_rows(&mut self, copy: &Self) {
+        if copy.entries.len() != self.entries.len() {
+            return;
+        }
+        for (space, rows) in &copy.rows {
+            if self.rows.get(space).is_none_or(|known| known.len() < rows.len()) {
+                self.rows.insert(*space, rows.clone());
+            }
+        }
     }
 
     /// The records that have no vector in a space yet, in order.
@@ -118,18 +206,13 @@ impl Index {
         (0..self.documents()).filter(move |document| rows.is_none_or(|rows| !rows.contains(*document)))
     }
 
-    pub(super) fn part(&self) -> Option<&Part> {
-        self.part.as_ref()
-    }
-
     /// Each visible record's predecessor, where that is visible too.
     pub(super) fn previous(&self, visible: &Bits) -> Vec<u32> {
-        let seen = |document: &u32| visible.contains(*document);
         let of = |(document, entry): (u32, &Entry)| {
-            let previous = entry.previous.and_then(|previous| self.document(previous));
-            previous.filter(|_| visible.contains(document)).filter(seen).unwrap_or(NONE)
+            let is_seen = visible.contains(document) && visible.contains(entry.previous);
+            if is_seen { entry.previous } else { NONE }
         };
-        (0..).zip(&self.entries).map(of).collect()
+        (0..).zip(self.entries.iter()).map(of).collect()
     }
 
     pub(super) fn asks(&self, document: u32) -> bool {
@@ -139,6 +222,15 @@ impl Index {
     pub(super) fn date(&self, document: u32) -> NamedDate {
         self.entries.get(document as usize).map(|entry| entry.date).unwrap_or_default()
     }
+}
+
+/// What of a record is looked up by its words.
+fn fields(record: &Record) -> Vec<(Field, &str)> {
+    let named = |name: &str| record.metadata.get(name).and_then(|value| value.as_str());
+    let mut fields = vec![(Field::Body, record.text.as_str())];
+    fields.extend(named("title").map(|title| (Field::Title, title)));
+    fields.extend(named("speaker").map(|speaker| (Field::Speaker, speaker)));
+    fields
 }
 
 /// The day of a time in nanoseconds since 1970, in UTC (the civil calendar from days, after Howard Hinnant's "chrono-Compatible

@@ -31,7 +31,8 @@ impl Authority {
     /// The backends as this principal has them, for the data of one owner.
     fn core(self: &Arc<Self>, acting: Pseudonym, entered: Option<Entered>, reads: &Arc<Reads>) -> Arc<Core> {
         let ledger = Guarded { authority: Arc::clone(self), acting, entered, reads: Arc::clone(reads) };
-        Arc::new(Core(Backends { ledger: Arc::new(ledger), ..self.whole.0.clone() }, self.whole.1.clone()))
+        let backends = Backends { ledger: Arc::new(ledger), ..self.whole.0.clone() };
+        Arc::new(Core(backends, self.whole.1.clone(), self.whole.2.clone()))
     }
 
     /// What a principal may do with a session.
@@ -225,7 +226,7 @@ impl Client {
         let own = Arc::clone(&self.core.0.ledger);
         let ledger = Arc::new(Overseen { authority: Arc::clone(&self.authority), own });
         let whole = &self.authority.whole;
-        let core = Arc::new(Core(Backends { ledger, ..whole.0.clone() }, whole.1.clone()));
+        let core = Arc::new(Core(Backends { ledger, ..whole.0.clone() }, whole.1.clone(), whole.2.clone()));
         let subject = whole.0.keys.subject_of(self.authority.subject).unwrap_or(self.subject);
         Self { core, subject, ..self.clone() }
     }

@@ -84,6 +84,7 @@ impl Embedded {
             _ => None,
         };
         let home = self.home().join(NAMESPACES);
+        core.2.clear();
         let mut removed = 0;
         for namespace in core.namespaces_among(&journals, all).await? {
             let directory = home.join(namespace.to_string());

@@ -300,6 +300,21 @@ impl Core {
         Ok(self.0.ledger.journal(self.tenant_control()).await?.map_or(0, |state| state.registers))
     }
 
+    /// The same, while no erasure is under way: what is read then, and kept, is no part of what an erasure took. None while one is.
+    pub(crate) async fn settled_erasures(&self) -> Result<Option<u64>> {
+        let control = self.tenant_control();
+        let Some(state) = self.0.ledger.journal(control).await? else { return Ok(Some(0)) };
+        if self.2.is_settled(state.registers) {
+            return Ok(Some(state.registers));
+        }
+        let (version, registers) = self.0.ledger.registers(control).await?;
+        if registers.iter().any(|register| register.kind == crate::views::register::ERASING) {
+            return Ok(None);
+        }
+        self.2.settle(version);
+        Ok(Some(version))
+    }
+
     /// Of some journals those of namespaces, and all of an owner's.
     pub(super) async fn namespaces_among(
         &self,

@@ -67,7 +67,7 @@ impl InForce {
 impl Core {
     /// The tenant's own, with what is in force.
     fn unguarded(&self) -> Self {
-        Self(self.1.0.whole.clone(), self.1.clone())
+        Self(self.1.0.whole.clone(), self.1.clone(), self.2.clone())
     }
 
     /// Looks at what is in force where that is due.

@@ -36,6 +36,14 @@ pub(super) struct OnBranch {
     pub(super) promoted: HashSet<Position>,
 }
 
+impl OnBranch {
+    /// What was done and not taken over.
+    pub(super) fn its_own(self) -> Vec<(Position, i64, Operation)> {
+        let Self { operations, promoted } = self;
+        operations.into_iter().filter(|(at, ..)| !promoted.contains(at)).collect()
+    }
+}
+
 /// What was taken over from a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Promotion {
@@ -93,7 +101,7 @@ impl Writer {
 
     async fn adopt_into(&self, namespace: &Namespace, now: Adoption) -> Result<()> {
         let memory = self.client.memory(namespace.clone());
-        let adoption = memory.shared_standings(None).await?.settings().adoption;
+        let adoption = memory.shared_standings().await?.settings().adoption;
         // A close ends the last turn too.
         if adoption == now || (now, adoption) == (Adoption::AtClose, Adoption::AtTurnEnd) {
             self.memory(namespace.clone()).promote().await?;
@@ -340,7 +348,7 @@ impl BranchMemory<'_> {
             drafts.push(core.draft(EntryKind::MEMORY_OPENED, &opened, Projection::default())?);
         }
         let begins = drafts.len();
-        let mut standings = self.memory.shared_standings(None).await?;
+        let mut standings = Standings::clone(&*self.memory.shared_standings().await?);
         let mut promotion = Promotion::default();
         let mut entries = Vec::new();
         for (at, time, operation) in found.operations {

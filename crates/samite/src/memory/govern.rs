@@ -53,7 +53,7 @@ impl Memory {
             return Err(Error::invalid("nothing_named", "no record is named").hint("name the records"));
         }
         // What a branch wrote for itself is decided of once it is taken over.
-        let standings = self.shared_standings(None).await?;
+        let standings = self.shared_standings().await?;
         for record in records {
             super::query::check_stands(standings.get(*record).ok_or_else(|| no_record(*record))?)?;
         }

@@ -4,10 +4,12 @@
 //! for somebody else's, or for one by a part of its name.
 
 mod branch;
+mod cache;
 mod edges;
 mod erased;
 mod govern;
 mod journal;
+mod kept;
 mod prompt;
 mod query;
 mod search;
@@ -16,6 +18,7 @@ pub(crate) mod views;
 mod write;
 
 pub use branch::{BranchMemory, NotAdopted, Promotion};
+pub(crate) use cache::Cache;
 pub use govern::Revocation;
 pub use prompt::{Brief, fenced};
 pub(crate) use query::no_record;

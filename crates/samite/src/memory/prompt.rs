@@ -54,7 +54,7 @@ impl Memory {
         let search = Search { limit: 100, ..Search::new(text) };
         search.check()?;
         let state = self.state().await?;
-        let found = self.recall(&search, state.as_ref().map_or(0, |state| state.head)).await?;
+        let found = self.recall(&search).await?;
         let pinned = self.records(&MemoryFilter::default()).await?.into_iter().filter(|standing| standing.pinned);
         let mut brief =
             Brief { tokens: fenced([], "0123456789abcdef").len().div_ceil(BYTES_A_TOKEN), ..Brief::default() };

@@ -2,13 +2,11 @@
 
 use super::Memory;
 use crate::log::Entry;
-use samite_ledger::Read;
 use samite_memory::{Ended, Standing, Standings};
 use samite_model::memory::{Operation, RecordKind, Trust};
 use samite_model::{Error, Position, RecordId, Result};
 use std::collections::HashSet;
-
-const PAGE: usize = 512;
+use std::sync::Arc;
 
 /// Which entries of a namespace count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,65 +33,17 @@ pub struct MemoryFilter {
 }
 
 impl Memory {
-    /// Where every record stands, or stood.
+    /// Where every record stands, or stood. Where they stand now is kept ready, and shared with whoever else looks.
     ///
     /// # Errors
     /// `not_found` (`no_position`) for a seq behind the end; `corrupt` naming the entry that cannot be read.
-    pub async fn standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
-        let mut standings = self.shared_standings(recorded).await?;
-        if let Some(at) = self.on {
-            let found = self.on_branch(at).await?;
-            // What was taken over is the namespace's, and may have been changed there since.
-            let is_there = |at: &Position| found.promoted.contains(at) && self.until.is_none() && recorded.is_none();
-            for (at, time, operation) in found.operations {
-                let is_later = matches!(recorded, Some(RecordedIn::Time(end)) if time > end);
-                if !is_there(&at) && !is_later {
-                    standings.apply(at, time, operation);
-                }
-            }
-        }
-        Ok(standings)
+    pub async fn standings(&self, recorded: Option<RecordedIn>) -> Result<Arc<Standings>> {
+        Ok(self.view(recorded, false).await?.standings)
     }
 
     /// What all sessions see.
-    pub(super) async fn shared_standings(&self, recorded: Option<RecordedIn>) -> Result<Standings> {
-        let mut standings = Standings::default();
-        let Some(state) = self.state().await? else {
-            return match recorded {
-                Some(RecordedIn::Seq(seq)) if seq > 0 => Err(no_position(seq, 0)),
-                _ => Ok(standings),
-            };
-        };
-        let head = self.until.map_or(state.head, |until| until.min(state.head));
-        let last = match recorded {
-            Some(RecordedIn::Seq(seq)) if seq > state.head => return Err(no_position(seq, state.head)),
-            Some(RecordedIn::Seq(seq)) => seq.min(head),
-            _ => head,
-        };
-        let core = &self.client.core;
-        let mut left = None;
-        let mut from = 1;
-        'pages: while from <= last {
-            let read = Read { kinds: Operation::KINDS.to_vec(), limit: PAGE, ..Read::range(state.id, from, last) };
-            let page = core.0.ledger.read(read).await?;
-            let Some(end) = page.last() else { break };
-            from = end.seq + 1;
-            for stored in &page {
-                let entry = core.whole(core.open(state.id, stored)?)?;
-                if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
-                    break 'pages;
-                }
-                if entry.payload.is_none() {
-                    if left.is_none() {
-                        left = Some(self.left_of_erased(&state).await?);
-                    }
-                    self.stays_ended(&state, &entry, left.as_ref(), &mut standings)?;
-                } else if let Some(operation) = operation(&entry)? {
-                    standings.apply(entry.position, entry.header.time, operation);
-                }
-            }
-        }
-        Ok(standings)
+    pub(super) async fn shared_standings(&self) -> Result<Arc<Standings>> {
+        Ok(self.shared(false).await?.standings)
     }
 
     /// A record, as it stands or stood.
@@ -200,7 +150,7 @@ fn no_record_named(text: &str) -> Error {
         .hint("`samite memory list --namespace NAME` shows those that there are")
 }
 
-fn no_position(seq: u64, head: u64) -> Error {
+pub(super) fn no_position(seq: u64, head: u64) -> Error {
     Error::not_found("no_position", format!("the namespace ends at seq {head}, before {seq}"))
         .hint("`samite memory stats` says how far it has come")
 }

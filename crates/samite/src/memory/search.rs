@@ -144,28 +144,29 @@ impl Memory {
     /// is answered; `corrupt` naming the entry that cannot be read.
     pub async fn search(&self, search: &Search) -> Result<Recalled> {
         search.check()?;
-        let Some(state) = self.state().await? else {
+        if self.state().await?.is_none() {
             // What a branch wrote for itself is there before the namespace is.
-            return if self.on.is_some() { self.recall(search, 0).await } else { Ok(Recalled::default()) };
-        };
-        let mut found = self.recall(search, state.head).await?;
+            return if self.on.is_some() { self.recall(search).await } else { Ok(Recalled::default()) };
+        }
+        let mut found = self.recall(search).await?;
         let ids = |list: &[FoundRecord]| list.iter().map(|one| one.standing.record.record).collect();
         let (records, apart) = (ids(&found.records), ids(&found.apart));
         found.recorded = Some(self.record_search(&search.text, &found, records, apart).await?);
         Ok(found)
     }
 
-    pub(super) async fn recall(&self, search: &Search, head: u64) -> Result<Recalled> {
+    pub(super) async fn recall(&self, search: &Search) -> Result<Recalled> {
         let erasures = self.client.core.erasures_so_far().await?;
-        let standings = self.standings(search.recorded).await?;
+        let view = self.view(search.recorded, true).await?;
+        let standings = &*view.standings;
         let time = search.valid_at.unwrap_or_else(|| match search.recorded {
             Some(RecordedIn::Time(time)) => time,
             _ => self.client.core.now(),
         });
-        let mut index = Index::default();
-        index.catch_up(&standings)?;
+        let mut index = Index::clone(&view.index);
         let (journal, _) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
-        let mut behind = self.vectors(journal, &standings, &mut index);
+        let mut behind = self.vectors(journal, standings, &mut index);
+        view.keep_vectors(&index);
         self.let_go_of_erased(journal, erasures).await?;
         // Who cannot be asked by its vector is asked by its words.
         let vector = self.question_vector(&search.text).unwrap_or_else(|error| {
@@ -176,8 +177,8 @@ impl Memory {
         let wanted =
             Wanted { text: &search.text, vector: vector.as_ref().map(|(space, vector)| (*space, vector.as_slice())) };
         // Each by itself: what is apart has no influence on the others.
-        let open = score(&index, &visible(&standings, Treatment::Open, time), &wanted)?;
-        let apart = score(&index, &visible(&standings, Treatment::Apart, time), &wanted)?;
+        let open = score(&index, &visible(standings, Treatment::Open, time), &wanted)?;
+        let apart = score(&index, &visible(standings, Treatment::Apart, time), &wanted)?;
         let chosen = |ranked: Vec<Scored>| -> Vec<Scored> {
             let is_wanted =
                 |one: &Scored| standings.all().get(one.document as usize).is_some_and(|one| search.wants(one));
@@ -200,12 +201,12 @@ impl Memory {
         let (records, apart) = (found(best), found(beside));
         let seq = match search.recorded {
             Some(RecordedIn::Seq(seq)) => seq,
-            _ => self.until.unwrap_or(head).min(head),
+            _ => view.seq,
         };
         let spaces = vector.iter().map(|(space, _)| *space).collect();
         let mut recalled = Recalled { records, apart, seq, recorded: None, spaces, behind, next };
         if search.hops > 0 {
-            super::edges::follow(&standings, time, search, &mut recalled);
+            super::edges::follow(standings, time, search, &mut recalled);
         }
         Ok(recalled)
     }

@@ -60,13 +60,14 @@ impl Memory {
                 .hint("name one, or use the built-in one")
         })?;
         let erasures = self.client.core.erasures_so_far().await?;
-        let standings = self.standings(None).await?;
-        let mut index = Index::default();
-        index.catch_up(&standings)?;
+        let view = self.view(None, true).await?;
+        let standings = &view.standings;
+        // What is kept is what the file has.
+        let mut index = view.index.without_vectors();
         let journal = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?.0;
         // What is damaged is made again.
         let before = self.load(journal, embedder.space().id(), &mut index).ok().flatten();
-        let (made, failed) = make(embedder.as_ref(), &standings, &mut index, usize::MAX, observer);
+        let (made, failed) = make(embedder.as_ref(), standings, &mut index, usize::MAX, observer);
         self.keep(journal, embedder.space().id(), &index, (made, before.as_ref()))?;
         self.let_go_of_erased(journal, erasures).await?;
         failed.map_or(Ok(made), Err)
@@ -87,7 +88,8 @@ impl Memory {
         let Some(embedder) = &self.embedder else { return Behind::default() };
         let space = embedder.space().id();
         // What is damaged is made again.
-        let before = self.load(journal, space, index).ok().flatten();
+        let is_whole = !index.without_vector(space).any(|document| text_of(standings, document).is_some());
+        let before = if is_whole { None } else { self.load(journal, space, index).ok().flatten() };
         let (made, failed) = make(embedder.as_ref(), standings, index, A_SEARCH, &Observer::default());
         self.keep(journal, space, index, (made, before.as_ref())).ok();
         Behind { records: index.without_vector(space).count() as u64, failed: failed.map(|error| error.code()) }
@@ -160,6 +162,12 @@ impl Memory {
     }
 }
 
+/// What a vector of a record is made of; none of what has nothing to say.
+fn text_of(standings: &Standings, document: u32) -> Option<&str> {
+    let text = embedded_text(&standings.all().get(document as usize)?.record);
+    (!is_blank(text)).then_some(text)
+}
+
 /// Makes vectors of records that have none, the newest first; how many, and what went wrong.
 fn make(
     embedder: &dyn Embedder,
@@ -169,12 +177,8 @@ fn make(
     observer: &Observer,
 ) -> (u64, Option<Error>) {
     let space = embedder.space().id();
-    let text = |document: u32| {
-        let text = embedded_text(&standings.all().get(document as usize)?.record);
-        (!is_blank(text)).then_some(text)
-    };
     let mut missing: Vec<(u32, &str)> =
-        index.without_vector(space).filter_map(|document| Some((document, text(document)?))).collect();
+        index.without_vector(space).filter_map(|document| Some((document, text_of(standings, document)?))).collect();
     missing.reverse();
     // What can be found comes before what ended or waits for approval.
     let waits = |document: u32| {

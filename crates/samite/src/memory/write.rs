@@ -13,6 +13,7 @@ use samite_model::{
     BranchId, EntryId, EntryKind, Error, FamilyId, Fingerprint, JournalId, Position, RecordId, Result, SessionId,
 };
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// How often a write looks again because somebody else wrote.
 const TRIES: usize = 8;
@@ -141,7 +142,7 @@ impl Memory {
     pub async fn pin(&self, record: RecordId, pinned: bool) -> Result<Position> {
         let state = self.state().await?.ok_or_else(|| super::query::no_record(record))?;
         let guard = self.not_forgotten(state.id, &[record]).await?;
-        let standings = self.shared_standings(None).await?;
+        let standings = self.shared_standings().await?;
         let standing = standings.get(record).ok_or_else(|| super::query::no_record(record))?;
         super::query::check_stands(standing)?;
         let trust = standing.record.provenance.trust;
@@ -261,9 +262,9 @@ impl Memory {
                     return Ok(Written { record: known, at, duplicate: false });
                 }
                 // The same was said before: it is that, or it comes after that has ended.
-                let standings: &Standings = match &mut standings {
+                let standings: &Arc<Standings> = match &mut standings {
                     Some(known) => known,
-                    none => none.insert(self.shared_standings(None).await?),
+                    none => none.insert(self.shared_standings().await?),
                 };
                 match standings.get(known) {
                     Some(standing) if standing.ended.is_none() => {
@@ -334,7 +335,7 @@ impl Memory {
 
     /// Which life of a record is to be ended, perhaps by another that is trusted so far.
     async fn life(&self, record: RecordId, by: Option<Trust>) -> Result<u32> {
-        let standings = self.shared_standings(None).await?;
+        let standings = self.shared_standings().await?;
         let standing = standings.get(record).ok_or_else(|| super::query::no_record(record))?;
         super::query::check_stands(standing)?;
         self.check_may_end(standing, by)?;

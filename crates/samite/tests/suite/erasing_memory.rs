@@ -45,7 +45,7 @@ fn of(text: &str, inputs: &[Written]) -> NewRecord {
 }
 
 async fn texts(memory: &Memory, filter: &MemoryFilter) -> Vec<String> {
-    memory.records(filter).await.unwrap().into_iter().map(|one| one.record.text).collect()
+    memory.records(filter).await.unwrap().into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 async fn now(memory: &Memory) -> Vec<String> {
@@ -684,7 +684,7 @@ fn what_was_redacted_and_forgotten_is_known_again() {
         let memory = notes(&ada);
         let text = "she logs in with hunter2!of-the-database there";
         let gone = memory.assert(&fact(text)).await.unwrap();
-        let stored = memory.record_of(gone.record, None).await.unwrap().record.text;
+        let stored = memory.record_of(gone.record, None).await.unwrap().record.text.clone();
         assert!(stored != text && !stored.contains("hunter2"), "{stored}");
         store.erase(&ada, &forgetting(&[gone])).await.unwrap();
         for said in [text, stored.as_str()] {

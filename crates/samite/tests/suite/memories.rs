@@ -26,7 +26,7 @@ fn fact(text: &str) -> NewRecord {
 }
 
 async fn texts(memory: &Memory, filter: &MemoryFilter) -> Vec<String> {
-    memory.records(filter).await.unwrap().into_iter().map(|one| one.record.text).collect()
+    memory.records(filter).await.unwrap().into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 async fn now(memory: &Memory) -> Vec<String> {
@@ -182,7 +182,7 @@ fn what_was_replaced_or_retracted_is_read_as_it_stood() {
         assert_eq!(code(behind), "no_position");
         let history = memory.history(berlin.record).await.unwrap();
         let said: Vec<(String, Option<Ended>)> =
-            history.into_iter().map(|one| (one.record.text, one.ended.map(|(ended, _)| ended))).collect();
+            history.into_iter().map(|one| (one.record.text.clone(), one.ended.map(|(ended, _)| ended))).collect();
         let replaced = |by, changed| Some(Ended::Replaced { by, changed });
         assert_eq!(
             said,
@@ -261,7 +261,7 @@ fn an_agent_says_nothing_in_the_name_of_the_user() {
         let concluded = NewRecord::new(RecordKind::Semantic, "the user likes tea", Trust::Model);
         let written = notes(&agent).assert(&concluded).await.unwrap();
         assert_eq!(code(notes(&agent).pin(written.record, true).await), "not_pinnable");
-        let writer = notes(&agent).record_of(written.record, None).await.unwrap().record.provenance.writer;
+        let writer = notes(&agent).record_of(written.record, None).await.unwrap().record.provenance.writer.clone();
         assert_eq!((writer.user.as_str(), writer.agent.as_str()), ("ada", "helper"));
         // One who may only read writes nothing, and one of another tenant is none.
         let other = NewRecord { text: "something else".into(), ..concluded.clone() };
@@ -292,7 +292,7 @@ fn a_secret_in_a_record_is_not_stored_and_the_same_is_still_the_same() {
         let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
         let text = format!("the token is {secret}");
         let written = memory.assert(&fact(&text)).await.unwrap();
-        let stored = memory.record_of(written.record, None).await.unwrap().record.text;
+        let stored = memory.record_of(written.record, None).await.unwrap().record.text.clone();
         assert!(stored.starts_with("the token is ") && !stored.contains(&secret), "{stored}");
         assert!(memory.assert(&fact(&text)).await.unwrap().duplicate);
         assert!(!memory.assert(&fact("the token is other")).await.unwrap().duplicate);
@@ -592,7 +592,8 @@ fn a_checkpoint_fixes_what_was_there_to_be_found() {
         let (before, after) =
             (notes(&ada).at_checkpoint(first).await.unwrap(), notes(&ada).at_checkpoint(later).await.unwrap());
         let (came, went) = after.changed_since(&before).await.unwrap();
-        let texts = |all: Vec<samite::memory::Standing>| all.into_iter().map(|one| one.record.text).collect::<Vec<_>>();
+        let texts =
+            |all: Vec<samite::memory::Standing>| all.into_iter().map(|one| one.record.text.clone()).collect::<Vec<_>>();
         assert_eq!((texts(came), texts(went)), (vec!["coffee".to_owned()], vec!["tea".to_owned()]));
         let start = samite_model::Position { journal: branch, seq: 0 };
         assert_eq!(code(notes(&ada).at_checkpoint(start).await.map(|_| ())), "no_tree");
@@ -730,7 +731,7 @@ fn what_a_branch_said_as_another_session_did_is_known_by_both_ids_when_it_is_tak
         assert_eq!(now(&notes(ada).on(at)).await, ["lives in Rome", "speaks Italian"]);
         branch.promote().await.unwrap();
         assert_eq!(now(&notes(ada)).await, ["lives in Rome", "speaks Italian"]);
-        let inputs = notes(ada).record_of(made, None).await.unwrap().record.provenance.inputs;
+        let inputs = notes(ada).record_of(made, None).await.unwrap().record.provenance.inputs.clone();
         assert_eq!(inputs, [shared]);
         // So what was made of it goes with it, and what is made of it on a branch later stays there.
         let late =
