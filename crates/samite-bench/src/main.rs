@@ -10,6 +10,7 @@ mod exports;
 mod forks;
 mod hooks;
 mod locomo;
+mod memory;
 mod reading;
 mod redact;
 mod restate;
@@ -124,6 +125,8 @@ enum Part {
     Acts,
     /// Exact search by vectors against faiss, taking vectors in, and the memory they need; takes 1.6 GB in the scratch directory.
     Vectors,
+    /// Searching 10,000 records of long-term memory, against embedding the question alone.
+    Memory,
 }
 
 /// What every part works with.
@@ -195,6 +198,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Part::Exports => exports::measure(&bench, &mut table),
             Part::Acts => acts::measure(&bench, &mut table),
             Part::Vectors => vectors::measure(&bench, &mut table),
+            Part::Memory => memory::measure(&bench, &mut table),
         };
         match measured {
             Ok(()) => {}

@@ -1,5 +1,7 @@
 //! Where every record of a namespace stands: what its entries say, folded in their order. Pure.
 
+mod bytes;
+
 use samite_model::memory::{
     Asserted, Changed, MemorySettings, Operation, Provenance, Record, RecordKind, Replaces, Revoked, RevokedSource,
     Treatment, Trust, Verdict,

@@ -5,7 +5,8 @@ use super::settle::LOCAL_USER;
 use crate::embedded::Embedded;
 use crate::hook::Spool;
 use crate::payload::ErasureStarted;
-use samite_host::{files, kill_point};
+use samite_host::files::{self, FileLock};
+use samite_host::kill_point;
 use samite_model::erasure::Scope;
 use samite_model::{JournalId, Owner, Result};
 use std::collections::HashSet;
@@ -85,6 +86,8 @@ impl Embedded {
         };
         let home = self.home().join(NAMESPACES);
         core.2.clear();
+        // Whoever writes there looks first whether something was erased.
+        let _lock = FileLock::acquire(&self.home().join(crate::memory::LOCK))?;
         let mut removed = 0;
         for namespace in core.namespaces_among(&journals, all).await? {
             let directory = home.join(namespace.to_string());

@@ -97,6 +97,17 @@ impl Kept {
         Self { filed: Some(0), ..Self::default() }
     }
 
+    /// What a file has.
+    pub(super) fn filed(seq: u64, link: Link, standings: Arc<Standings>, index: Arc<Index>) -> Self {
+        Self { seq, link: Some(link), standings, index, filed: Some(seq), ..Self::default() }
+    }
+
+    /// The same, to be written: shared, and without what branches see.
+    pub(super) fn copy(kept: &Self) -> Self {
+        let (standings, index) = (kept.standings.clone(), kept.index.clone());
+        Self { seq: kept.seq, link: kept.link, standings, index, filed: kept.filed, ..Self::default() }
+    }
+
     /// Whether it is of another history than the ledger has.
     pub(super) fn is_of_another(&self, state: &JournalState) -> bool {
         self.seq > state.head || (self.seq == state.head && self.seq > 0 && self.link != Some(state.head_link))

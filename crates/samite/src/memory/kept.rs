@@ -54,7 +54,7 @@ impl Memory {
         let target = state.head;
         loop {
             if locked(&slot).filed.is_none() {
-                let found = Kept::anew();
+                let found = erasures.map_or_else(Kept::anew, |erasures| core.read_kept(&state, erasures));
                 let mut kept = locked(&slot);
                 if kept.filed.is_none() {
                     *kept = found;
@@ -91,6 +91,10 @@ impl Memory {
             let mut kept = locked(&slot);
             let standings = kept.standings.clone();
             Arc::make_mut(&mut kept.index).catch_up(&standings)?;
+        }
+        if let Some(erasures) = erasures.filter(|_| indexed) {
+            // Whoever comes next does without it.
+            core.file_kept(&state, &slot, erasures).await.ok();
         }
         core.2.weigh(state.id, &slot);
         Ok(View::of(&slot))

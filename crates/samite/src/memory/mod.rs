@@ -7,6 +7,7 @@ mod branch;
 mod cache;
 mod edges;
 mod erased;
+mod file;
 mod govern;
 mod journal;
 mod kept;
@@ -19,6 +20,9 @@ mod write;
 
 pub use branch::{BranchMemory, NotAdopted, Promotion};
 pub(crate) use cache::Cache;
+pub use branch::{BranchMemory, NotAdopted, Promotion};
+pub(crate) use cache::Cache;
+pub(crate) use file::LOCK;
 pub use govern::Revocation;
 pub use prompt::{Brief, fenced};
 pub(crate) use query::no_record;

@@ -32,6 +32,7 @@ mod histories;
 mod imports;
 mod imports_grown;
 mod imports_rows;
+mod keeping;
 mod limits;
 mod long;
 mod memories;

@@ -461,7 +461,8 @@ fn what_means_the_same_is_found_by_vectors_that_are_kept_and_made_again() {
         assert!(!bytes.windows(16).any(|window| window == tea.as_bytes()), "sealed");
         // One that is damaged, or gone, is made again.
         std::fs::write(&kept[0], &bytes[..bytes.len() / 2]).unwrap();
-        ask(&memory, "beverage").await;
+        let again = notes(&place.open().client().await.unwrap()).with_embedder(encoder.clone());
+        ask(&again, "beverage").await;
         assert_eq!(memory.embed_all(&Observer::default()).await.unwrap(), 37);
         assert_eq!(texts(&ask(&memory, "beverage").await)[0], "The user drinks tea.");
         // An encoder that is down fails no write and no search.
