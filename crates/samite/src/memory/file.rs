@@ -78,7 +78,8 @@ impl Core {
         }
         files::create_private_dir(directory)?;
         kill_point("memory.before_index");
-        files::write_atomic(path, bytes, files::PRIVATE_FILE)?;
+        // One that a power cut damaged is told by its hash.
+        files::replace_unsynced(path, bytes, files::PRIVATE_FILE)?;
         kill_point("memory.index_kept");
         Ok(true)
     }

@@ -1,6 +1,7 @@
 //! Less than all of a person's data: a session, an artifact, some entries, each with texts of its own.
 
 use super::garden::{Garden, event};
+use super::remembered::kept;
 use super::surfaces::{ALL, Surface};
 use super::{Planted, Receipt, copy_of, killed, put_back};
 use crate::support::{Place, text};
@@ -140,6 +141,7 @@ pub(crate) fn erased_as(planted: &Planted, of: &str, erase: &[&str], points: &[&
         killed(&place, erase, point);
         place.json(&["session", "new"]).json();
         eprintln!("{of} {point}");
+        assert!(kept(&place).is_empty(), "{point}");
         planted.is_clean(&place, 1);
     }
     // A hold on the person stands against it, and nothing is touched.
@@ -151,6 +153,7 @@ pub(crate) fn erased_as(planted: &Planted, of: &str, erase: &[&str], points: &[&
     place.json(&["backup", "copy"]).json();
     let erased = place.json(erase).json();
     assert_eq!(text(&erased, "/erased/scope/of"), of);
+    assert!(kept(place).is_empty());
     planted.is_clean(place, 1);
     // In a copy: a head that left the store would be missed in an older one.
     receipt.verifies(planted, &copy_of(place), place);
