@@ -1,6 +1,6 @@
 //! Measures snapshots and restores of a directory, each against the least that the operating system asks for it.
 //!
-//! `cargo run --release -p samite-workspace --example measure -- DIRECTORY SCRATCH`
+//! `cargo run --release -p samite-workspace --example measure_snapshots -- DIRECTORY SCRATCH`
 //!
 //! The directory is only read; SCRATCH must not exist, and takes a store and seven copies. Ten files are changed in a
 //! copy. Each line is a process of its own, so that its CPU time and its peak of memory are its own too. What is compared
