@@ -7,7 +7,8 @@
 //! settings: JSON, as a text
 //! records (u32); for each, in the order in which they came:
 //!     record: JSON, as a text
-//!     journal [16], seq (u64), recorded (i64), lives (u32)
+//!     the id that it was said as [16], journal [16], seq (u64), recorded (i64), lives (u32)
+//!     said again (u32); each: id [16], time (i64), provenance: JSON, as a text
 //!     flags [1]: 1 origin, 2 replaces, 4 pinned, 8 approved, 16 rejected, 32 ended
 //!     origin: journal [16], seq (u64)        where there is one
 //!     replaces [16]                          where it replaces one
@@ -16,10 +17,11 @@
 //! other ids (u32); for each, ascending: id [16], place of its record (u32)
 //! contents (u32); for each, ascending: hash [16], id of the last record [16]
 //! revoked (u32); each [16], ascending
+//! revoked sources (u32); each: JSON, as a text, when (i64)
 //! ```
 
-use super::{Ended, Standing, Standings};
-use samite_model::memory::{Changed, MemorySettings, Record, Verdict};
+use super::{Ended, Saying, Standing, Standings};
+use samite_model::memory::{Changed, MemorySettings, Provenance, Record, RevokedSource, Verdict};
 use samite_model::{Error, Fingerprint, JournalId, Position, RecordId, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,15 +43,16 @@ impl Standings {
     /// # Errors
     /// `internal` (`unserialisable`) for a record that is no JSON.
     pub fn encode(&self) -> Result<Vec<u8>> {
+        // Whatever is added to them is to be kept too.
+        let Self { all, places, contents, settings, revoked, sources } = self;
         let mut bytes = vec![VERSION];
-        put_json(&mut bytes, &self.settings)?;
-        put_count(&mut bytes, self.all.len());
-        for standing in &self.all {
+        put_json(&mut bytes, settings)?;
+        put_count(&mut bytes, all.len());
+        for standing in all {
             put_standing(&mut bytes, standing)?;
         }
-        let is_own =
-            |id: &RecordId, place: usize| self.all.get(place).is_some_and(|standing| standing.record.record == *id);
-        let mut others: Vec<(RecordId, usize)> = self.places.iter().map(|(id, place)| (*id, *place)).collect();
+        let is_own = |id: &RecordId, place: usize| all.get(place).is_some_and(|standing| standing.record.record == *id);
+        let mut others: Vec<(RecordId, usize)> = places.iter().map(|(id, place)| (*id, *place)).collect();
         others.retain(|(id, place)| !is_own(id, *place));
         others.sort_unstable();
         put_count(&mut bytes, others.len());
@@ -57,17 +60,22 @@ impl Standings {
             bytes.extend(id.0);
             put_count(&mut bytes, place);
         }
-        let mut contents: Vec<([u8; 16], RecordId)> = self.contents.iter().map(|(hash, id)| (hash.0, *id)).collect();
+        let mut contents: Vec<([u8; 16], RecordId)> = contents.iter().map(|(hash, id)| (hash.0, *id)).collect();
         contents.sort_unstable();
         put_count(&mut bytes, contents.len());
         for (hash, id) in contents {
             bytes.extend(hash);
             bytes.extend(id.0);
         }
-        let mut revoked: Vec<RecordId> = self.revoked.iter().copied().collect();
+        let mut revoked: Vec<RecordId> = revoked.iter().copied().collect();
         revoked.sort_unstable();
         put_count(&mut bytes, revoked.len());
         bytes.extend(revoked.iter().flat_map(|id| id.0));
+        put_count(&mut bytes, sources.len());
+        for (source, time) in sources {
+            put_json(&mut bytes, source)?;
+            bytes.extend(time.to_be_bytes());
+        }
         Ok(bytes)
     }
 
@@ -106,11 +114,18 @@ fn put_position(bytes: &mut Vec<u8>, at: Position) {
 }
 
 fn put_standing(bytes: &mut Vec<u8>, standing: &Standing) -> Result<()> {
-    let Standing { record, at, recorded, origin, replaces, pinned, verdict, ended, lives } = standing;
+    let Standing { record, said_as, again, at, recorded, origin, replaces, pinned, verdict, ended, lives } = standing;
     put_json(bytes, record.as_ref())?;
+    bytes.extend(said_as.0);
     put_position(bytes, *at);
     bytes.extend(recorded.to_be_bytes());
     bytes.extend(lives.to_be_bytes());
+    put_count(bytes, again.len());
+    for Saying { id, time, provenance } in again {
+        bytes.extend(id.0);
+        bytes.extend(time.to_be_bytes());
+        put_json(bytes, provenance)?;
+    }
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     bytes.push(
         flag(origin.is_some(), ORIGIN)
@@ -205,14 +220,24 @@ impl<'a> Reader<'a> {
         for _ in 0..self.count()? {
             standings.revoked.insert(RecordId(self.array()?));
         }
+        for _ in 0..self.count()? {
+            let source = self.json::<RevokedSource>()?;
+            standings.sources.push((source, i64::from_be_bytes(self.array()?)));
+        }
         Some(standings)
     }
 
     fn standing(&mut self) -> Option<Standing> {
         let record = Arc::new(self.json::<Record>()?);
+        let said_as = RecordId(self.array()?);
         let at = self.position()?;
         let recorded = i64::from_be_bytes(self.array()?);
         let lives = u32::from_be_bytes(self.array()?);
+        let mut again = Vec::new();
+        for _ in 0..self.count()? {
+            let (id, time) = (RecordId(self.array()?), i64::from_be_bytes(self.array()?));
+            again.push(Saying { id, time, provenance: self.json::<Provenance>()? });
+        }
         let flags = self.byte().filter(|flags| *flags <= FLAGS)?;
         let origin = if flags & ORIGIN != 0 { Some(self.position()?) } else { None };
         let replaces = if flags & REPLACES != 0 { Some(RecordId(self.array()?)) } else { None };
@@ -224,7 +249,7 @@ impl<'a> Reader<'a> {
         };
         let ended = if flags & ENDED != 0 { Some(self.ended()?) } else { None };
         let pinned = flags & PINNED != 0;
-        Some(Standing { record, at, recorded, origin, replaces, pinned, verdict, ended, lives })
+        Some(Standing { record, said_as, again, at, recorded, origin, replaces, pinned, verdict, ended, lives })
     }
 
     fn ended(&mut self) -> Option<(Ended, i64)> {
@@ -248,8 +273,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use samite_model::memory::{
-        Asserted, Decided, Operation, Pinned, Provenance, RecordKind, Replaces, Retracted, Revoked, Trust, Validity,
-        WriterName,
+        Asserted, Decided, Operation, Pinned, RecordKind, Replaces, Retracted, Revoked, Trust, Validity, WriterName,
     };
     use serde_json::{Map, json};
 
@@ -299,7 +323,12 @@ mod tests {
                 let verdict = if other % 2 == 0 { Verdict::Approved } else { Verdict::Rejected };
                 Operation::Decided(Decided { records: vec![id(one)], verdict, reason })
             }
-            7 => Operation::Revoked(Revoked { records: vec![id(one), id(other)], reason: "bad".into() }),
+            7 => {
+                let agent = (other % 2 == 0).then(|| "gold".to_owned());
+                let source = RevokedSource { agent, ..RevokedSource::default() };
+                let records = vec![id(one), id(other)];
+                Operation::Revoked(Revoked { records, reason: "bad".into(), source })
+            }
             _ => Operation::Settled(MemorySettings { share: other, ..MemorySettings::default() }),
         }
     }

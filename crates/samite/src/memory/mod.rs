@@ -20,8 +20,6 @@ mod write;
 
 pub use branch::{BranchMemory, NotAdopted, Promotion};
 pub(crate) use cache::Cache;
-pub use branch::{BranchMemory, NotAdopted, Promotion};
-pub(crate) use cache::Cache;
 pub(crate) use file::LOCK;
 pub use govern::Revocation;
 pub use prompt::{Brief, fenced};

@@ -26,7 +26,7 @@ fn said(text: &str, session: (SessionId, BranchId), inputs: &[RecordId]) -> NewR
 }
 
 async fn now(memory: &Memory) -> Vec<String> {
-    memory.records(&MemoryFilter::default()).await.unwrap().into_iter().map(|one| one.record.text).collect()
+    memory.records(&MemoryFilter::default()).await.unwrap().into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 async fn session(client: &Client) -> (SessionId, BranchId) {
@@ -149,7 +149,7 @@ fn a_source_with_a_secret_in_it_is_found_as_it_was_given() {
         let address = format!("https://example.org/a?token={secret}");
         let new = NewRecord { source: Some(address.clone()), ..NewRecord::new(RecordKind::Semantic, "x", Trust::Tool) };
         let record = memory.assert(&new).await.unwrap().record;
-        let stored = memory.record_of(record, None).await.unwrap().record.provenance.source.unwrap();
+        let stored = memory.record_of(record, None).await.unwrap().record.provenance.source.clone().unwrap();
         assert!(!stored.contains(&secret), "{stored}");
         for source in [stored, address] {
             let plan =
