@@ -91,7 +91,8 @@ pub fn score(index: &Index, visible: &Bits, wanted: &Wanted<'_>) -> Result<Vec<S
         let score = if everything { 0.0 } else { score };
         all.push(Scored { document, score, coverage, dot, speaker, date, asks });
     }
-    all.sort_by(|one, other| other.score.total_cmp(&one.score).then(other.document.cmp(&one.document)));
+    // No two are equal.
+    all.sort_unstable_by(|one, other| other.score.total_cmp(&one.score).then(other.document.cmp(&one.document)));
     Ok(all)
 }
 

@@ -3,7 +3,7 @@
 use super::combine::Scored;
 use samite_model::memory::{MemorySettings, Provenance, Trust};
 use samite_model::{EntryId, RecordId, SessionId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Whose word a record is: what is told apart when no source may fill a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,21 +67,18 @@ pub fn lists<'a>(
 ) -> Listed {
     let few = settings.places(Trust::Web, limit).unwrap_or(limit);
     let shares = Shares { settings, limit };
-    let known = |scored: &Scored| of(scored.document).map(|(record, from)| Candidate { record, from, scored: *scored });
-    let (apart, _) = shares.page(apart.iter().filter_map(known).collect(), few);
-    let mut rest: Vec<Candidate<'_>> = open.iter().filter_map(known).collect();
+    let apart = shares.page(apart, &mut HashSet::new(), few, &of);
+    let mut taken = HashSet::new();
     let mut passed = 0;
     loop {
-        let (page, left) = shares.page(rest, limit);
-        let is_last = page.is_empty() || left.is_empty();
+        let page = shares.page(open, &mut taken, limit, &of);
+        let mut left = open.iter().enumerate().filter(|(place, _)| !taken.contains(place));
+        let is_last = page.is_empty() || !left.any(|(_, one)| of(one.document).is_some());
         if passed + page.len() > skip || is_last {
-            let listed = |page: Vec<Candidate<'_>>, skip: usize| {
-                page.into_iter().skip(skip).map(|one| (one.record, one.scored)).collect()
-            };
-            return Listed { open: listed(page, skip - passed), apart: listed(apart, 0), more: !is_last };
+            let open = page.into_iter().skip(skip - passed).collect();
+            return Listed { open, apart, more: !is_last };
         }
         passed += page.len();
-        rest = left;
     }
 }
 
@@ -94,13 +91,6 @@ pub fn fair<'a>(
     Shares { settings, limit }.choose(ranked, limit)
 }
 
-/// A record that may get a place.
-struct Candidate<'a> {
-    record: RecordId,
-    from: &'a Provenance,
-    scored: Scored,
-}
-
 /// How much of a page a source may have.
 struct Shares<'a> {
     settings: &'a MemorySettings,
@@ -108,28 +98,43 @@ struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    /// The first page of so many places of a ranking, and what is left of it, the best first.
-    fn page<'a>(&self, mut ranked: Vec<Candidate<'a>>, size: usize) -> (Vec<Candidate<'a>>, Vec<Candidate<'a>>) {
-        let chosen = self.choose(ranked.iter().map(|one| one.from), size);
-        let order: HashMap<usize, usize> = chosen.iter().copied().zip(0..).collect();
-        let (mut page, mut left) = (Vec::new(), Vec::new());
-        for (place, one) in ranked.drain(..).enumerate() {
-            match order.get(&place) {
-                Some(at) => page.push((*at, one)),
-                None => left.push(one),
-            }
+    /// The first page of so many places of what is left of a ranking, the best first. Its places are taken. Of the ranking only so much
+    /// is looked at as the page needs.
+    fn page<'a>(
+        &self,
+        ranked: &[Scored],
+        taken: &mut HashSet<usize>,
+        size: usize,
+        of: &impl Fn(u32) -> Option<(RecordId, &'a Provenance)>,
+    ) -> Vec<(RecordId, Scored)> {
+        let left = ranked.iter().enumerate().filter(|(place, _)| !taken.contains(place));
+        let mut known = Vec::new();
+        let seen = left.filter_map(|(place, scored)| {
+            let (record, from) = of(scored.document)?;
+            Some((place, record, *scored, from))
+        });
+        let chosen = self.choose(
+            seen.map(|(place, record, scored, from)| {
+                known.push((place, record, scored));
+                from
+            }),
+            size,
+        );
+        let mut page = Vec::with_capacity(chosen.len());
+        for (place, record, scored) in chosen.into_iter().filter_map(|place| known.get(place).copied()) {
+            taken.insert(place);
+            page.push((record, scored));
         }
-        page.sort_by_key(|(at, _)| *at);
-        (page.into_iter().map(|(_, one)| one).collect(), left)
+        page
     }
 
     fn choose<'a>(&self, ranked: impl IntoIterator<Item = &'a Provenance>, size: usize) -> Vec<usize> {
         let mut taken: HashMap<Source, usize> = HashMap::new();
         let (mut list, mut models) = (Vec::new(), Vec::new());
-        for (place, from) in ranked.into_iter().enumerate() {
-            if list.len() == size {
-                break;
-            }
+        let mut ranked = ranked.into_iter().enumerate();
+        while list.len() < size
+            && let Some((place, from)) = ranked.next()
+        {
             if self.has_place(&mut taken, from) {
                 list.push(place);
             } else if from.trust == Trust::Model {

@@ -3,14 +3,15 @@
 //! It is never what a namespace says: each read asks the ledger how far it has come, and takes in what came since, whoever wrote it.
 //! Nothing is kept over an erasure.
 
+use super::visible::Found;
 use samite_ledger::JournalState;
 use samite_memory::search::Index;
-use samite_memory::{Standing, Standings};
-use samite_model::memory::Operation;
+use samite_memory::{Bits, Standing, Standings};
+use samite_model::memory::{Operation, Treatment};
 use samite_model::{JournalId, Link, Position, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// All that is kept takes at most about so many bytes: 256 MiB.
 const LIMIT: usize = 256 << 20;
@@ -61,6 +62,8 @@ pub(super) struct Kept {
     pub(super) standings: Arc<Standings>,
     /// It may be behind.
     pub(super) index: Arc<Index>,
+    /// What searches see, once one asked.
+    pub(super) found: Arc<OnceLock<Found>>,
     /// Up to which seq the file is; none where nobody has looked for it.
     pub(super) filed: Option<u64>,
     branches: Vec<OfBranch>,
@@ -77,6 +80,7 @@ struct OfBranch {
     entries: Vec<Position>,
     standings: Arc<Standings>,
     index: Arc<Index>,
+    found: Arc<OnceLock<Found>>,
 }
 
 /// A namespace as it is seen, shared with whoever looks at it too.
@@ -87,6 +91,7 @@ pub(super) struct View {
     pub(super) standings: Arc<Standings>,
     /// Of all records, where that was asked for.
     pub(super) index: Arc<Index>,
+    found: Arc<OnceLock<Found>>,
     slot: Option<Slot>,
     entries: Vec<Position>,
 }
@@ -192,8 +197,8 @@ impl View {
     /// What is kept now.
     pub(super) fn of(slot: &Slot) -> Self {
         let kept = locked(slot);
-        let (standings, index) = (kept.standings.clone(), kept.index.clone());
-        Self { seq: kept.seq, standings, index, slot: Some(slot.clone()), entries: Vec::new() }
+        let (standings, index, found) = (kept.standings.clone(), kept.index.clone(), kept.found.clone());
+        Self { seq: kept.seq, standings, index, found, slot: Some(slot.clone()), entries: Vec::new() }
     }
 
     /// One that was folded apart, and is kept by nobody.
@@ -203,7 +208,7 @@ impl View {
             index.catch_up(&standings)?;
         }
         let (standings, index) = (Arc::new(standings), Arc::new(index));
-        Ok(Self { seq, standings, index, slot: None, entries: Vec::new() })
+        Ok(Self { seq, standings, index, ..Self::default() })
     }
 
     /// With what a branch wrote for itself.
@@ -216,8 +221,8 @@ impl View {
             && let Some(known) = locked(slot).branches.iter().find(|one| one.seq == self.seq && one.entries == entries)
             && (!indexed || known.index.documents() as usize == known.standings.all().len())
         {
-            let (standings, index) = (known.standings.clone(), known.index.clone());
-            return Ok(Self { seq: self.seq, standings, index, entries, slot: self.slot.clone() });
+            let (standings, index, found) = (known.standings.clone(), known.index.clone(), known.found.clone());
+            return Ok(Self { seq: self.seq, standings, index, found, entries, slot: self.slot.clone() });
         }
         let mut standings = Standings::clone(&self.standings);
         for (at, time, operation) in operations {
@@ -227,17 +232,22 @@ impl View {
         if indexed {
             index.catch_up(&standings)?;
         }
-        let (standings, index) = (Arc::new(standings), Arc::new(index));
+        let (standings, index, found) = (Arc::new(standings), Arc::new(index), Arc::default());
         if let Some(slot) = &self.slot {
             let mut kept = locked(slot);
             kept.branches.retain(|one| one.seq == self.seq && one.entries != entries);
             if kept.branches.len() >= BRANCHES {
                 kept.branches.remove(0);
             }
-            let (standings, index) = (standings.clone(), index.clone());
-            kept.branches.push(OfBranch { seq: self.seq, entries: entries.clone(), standings, index });
+            let (standings, index, found) = (standings.clone(), index.clone(), Arc::clone(&found));
+            kept.branches.push(OfBranch { seq: self.seq, entries: entries.clone(), standings, index, found });
         }
-        Ok(Self { seq: self.seq, standings, index, entries, slot: self.slot })
+        Ok(Self { seq: self.seq, standings, index, found, entries, slot: self.slot })
+    }
+
+    /// The records of a treatment that are found at a time.
+    pub(super) fn visible(&self, treatment: Treatment, time: i64) -> Bits {
+        self.found.get_or_init(|| Found::of(&self.standings)).at(treatment, time)
     }
 
     /// Keeps the vectors that a copy of its index got.

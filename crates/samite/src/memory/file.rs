@@ -69,7 +69,12 @@ impl Core {
 
     /// Writes a file that is kept beside the ledger, unless an erasure came in between since `erasures` was asked: none that comes later
     /// misses it, even where this process is killed at any moment. Whether it was written.
-    async fn write_unless_erased(&self, path: &std::path::Path, bytes: &[u8], erasures: u64) -> Result<bool> {
+    pub(super) async fn write_unless_erased(
+        &self,
+        path: &std::path::Path,
+        bytes: &[u8],
+        erasures: u64,
+    ) -> Result<bool> {
         let (Some(all), Some(directory)) = (&self.0.memory, path.parent()) else { return Ok(false) };
         // Whoever removes files has no time for this.
         let Some(_lock) = FileLock::try_acquire(&all.with_file_name(LOCK))? else { return Ok(false) };

@@ -133,6 +133,7 @@ impl Memory {
     }
 
     fn take_in(&self, state: &JournalState, tail: Tail, kept: &mut Kept) -> Result<()> {
+        kept.found = Arc::default();
         let standings = Arc::make_mut(&mut kept.standings);
         for (entry, done) in tail.entries {
             self.apply(state, entry, done, tail.left.as_ref(), standings)?;

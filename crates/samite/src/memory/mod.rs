@@ -16,6 +16,7 @@ mod query;
 mod search;
 mod vectors;
 pub(crate) mod views;
+mod visible;
 mod write;
 
 pub use branch::{BranchMemory, NotAdopted, Promotion};

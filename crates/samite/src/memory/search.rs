@@ -5,8 +5,8 @@ use super::query::{RecordedIn, no_record};
 use super::vectors::Behind;
 use crate::views::{IndexHash, Projection};
 use samite_ledger::{Append, Commit, Read};
+use samite_memory::Standing;
 use samite_memory::search::{Index, Listed, Scored, Wanted, lists, score};
-use samite_memory::{Bits, Standing, Standings};
 use samite_model::memory::{MemorySettings, RecordKind, Searched, Treatment, Trust, Verdict, WriterName};
 use samite_model::{EntryKind, Error, FamilyId, Position, RecordId, Result, SpaceId};
 use serde_json::Value;
@@ -177,8 +177,8 @@ impl Memory {
         let wanted =
             Wanted { text: &search.text, vector: vector.as_ref().map(|(space, vector)| (*space, vector.as_slice())) };
         // Each by itself: what is apart has no influence on the others.
-        let open = score(&index, &visible(standings, Treatment::Open, time), &wanted)?;
-        let apart = score(&index, &visible(standings, Treatment::Apart, time), &wanted)?;
+        let open = score(&index, &view.visible(Treatment::Open, time), &wanted)?;
+        let apart = score(&index, &view.visible(Treatment::Apart, time), &wanted)?;
         let chosen = |ranked: Vec<Scored>| -> Vec<Scored> {
             let is_wanted =
                 |one: &Scored| standings.all().get(one.document as usize).is_some_and(|one| search.wants(one));
@@ -315,17 +315,4 @@ pub(super) fn treatment_of(standing: &Standing, settings: &MemorySettings) -> Tr
         return Treatment::Open;
     }
     settings.treatment(standing.record.provenance.trust)
-}
-
-/// The records of a treatment that are found at a time.
-fn visible(standings: &Standings, treatment: Treatment, time: i64) -> Bits {
-    let count = u32::try_from(standings.all().len()).unwrap_or(u32::MAX);
-    let mut bits = Bits::none(count);
-    let settings = standings.settings();
-    for (document, standing) in (0..count).zip(standings.all()) {
-        if treatment_of(standing, settings) == treatment && standing.is_found(settings, time) {
-            bits.insert(document);
-        }
-    }
-    bits
 }
