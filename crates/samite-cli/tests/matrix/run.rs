@@ -40,9 +40,9 @@ const TRIES: usize = 3;
 /// What continuous integration must see.
 const FEWEST_KILLS: usize = 200;
 
-/// Points that no scenario passes: keys are destroyed over texts that are planted everywhere (`tests/suite/canaries`), refusals
-/// are taken in a test of their own (`tests/suite/policies`), logs that are long enough to be pruned are the audit crate's, and
-/// namespaces are large enough to have a kept index in `tests/suite/canaries/remembered.rs`, and transcripts are written for real agents, whose tests kill
+/// Points that no scenario passes: keys are destroyed over texts that are planted everywhere (`tests/suite/canaries`), where
+/// namespaces are large enough for an index to be kept too, refusals are taken in a test of their own (`tests/suite/policies`),
+/// logs that are long enough to be pruned are the audit crate's, and transcripts are written for real agents, whose tests kill
 /// samite there.
 const ELSEWHERE: [&str; 19] = [
     "audit.prune.anchored",

@@ -301,14 +301,18 @@ mod tests {
             record: id(one),
             kind: RecordKind::ALL[usize::from(one) % RecordKind::ALL.len()],
             text: format!("what {one} says of {other} \u{1f980}"),
-            metadata: if other % 2 == 0 { metadata.as_object().cloned().unwrap_or_default() } else { Map::new() },
+            metadata: if other.is_multiple_of(2) {
+                metadata.as_object().cloned().unwrap_or_default()
+            } else {
+                Map::new()
+            },
             edge: None,
             valid: Validity::default(),
             previous: (what == 2).then(|| id(other)),
             provenance,
         };
-        let reason = (other % 2 == 0).then(|| "a reason".to_owned());
-        let changed = if other % 2 == 0 { Changed::Superseded } else { Changed::Corrected };
+        let reason = (other.is_multiple_of(2)).then(|| "a reason".to_owned());
+        let changed = if other.is_multiple_of(2) { Changed::Superseded } else { Changed::Corrected };
         match what {
             0..=3 => Operation::Asserted(Box::new(Asserted {
                 namespace: None,
@@ -318,13 +322,13 @@ mod tests {
                 origin: (what == 2).then_some(Position { journal: JournalId([3; 16]), seq: u64::from(other) }),
             })),
             4 => Operation::Retracted(Retracted { namespace: None, record: id(one), life: 0, reason }),
-            5 => Operation::Pinned(Pinned { namespace: None, record: id(one), pinned: other % 2 == 0 }),
+            5 => Operation::Pinned(Pinned { namespace: None, record: id(one), pinned: other.is_multiple_of(2) }),
             6 => {
-                let verdict = if other % 2 == 0 { Verdict::Approved } else { Verdict::Rejected };
+                let verdict = if other.is_multiple_of(2) { Verdict::Approved } else { Verdict::Rejected };
                 Operation::Decided(Decided { records: vec![id(one)], verdict, reason })
             }
             7 => {
-                let agent = (other % 2 == 0).then(|| "gold".to_owned());
+                let agent = (other.is_multiple_of(2)).then(|| "gold".to_owned());
                 let source = RevokedSource { agent, ..RevokedSource::default() };
                 let records = vec![id(one), id(other)];
                 Operation::Revoked(Revoked { records, reason: "bad".into(), source })

@@ -6,7 +6,7 @@
 use super::visible::Found;
 use samite_ledger::JournalState;
 use samite_memory::search::Index;
-use samite_memory::{Bits, Standing, Standings};
+use samite_memory::{Bits, Standings};
 use samite_model::memory::{Operation, Treatment};
 use samite_model::{JournalId, Link, Position, Result};
 use std::collections::HashMap;
@@ -123,11 +123,8 @@ impl Kept {
             self.weighed = (self.seq, self.standings.memory());
         }
         // Records are the same.
-        let branches: usize = self
-            .branches
-            .iter()
-            .map(|one| one.index.memory() + one.standings.all().len() * size_of::<Standing>())
-            .sum();
+        let branches: usize =
+            self.branches.iter().map(|one| one.index.memory() + size_of_val(one.standings.all())).sum();
         self.weighed.1 + self.index.memory() + branches
     }
 }

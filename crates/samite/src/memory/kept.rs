@@ -136,7 +136,7 @@ impl Memory {
         kept.found = Arc::default();
         let standings = Arc::make_mut(&mut kept.standings);
         for (entry, done) in tail.entries {
-            self.apply(state, entry, done, tail.left.as_ref(), standings)?;
+            self.apply(state, &entry, done, tail.left.as_ref(), standings)?;
         }
         (kept.seq, kept.link) = tail.end;
         Ok(())
@@ -145,14 +145,14 @@ impl Memory {
     fn apply(
         &self,
         state: &JournalState,
-        entry: Entry,
+        entry: &Entry,
         done: Option<Operation>,
         left: Option<&Left>,
         standings: &mut Standings,
     ) -> Result<()> {
         match done {
             Some(operation) => standings.apply(entry.position, entry.header.time, operation),
-            None if entry.payload.is_none() => self.stays_ended(state, &entry, left, standings)?,
+            None if entry.payload.is_none() => self.stays_ended(state, entry, left, standings)?,
             None => {}
         }
         Ok(())
@@ -197,7 +197,7 @@ impl Memory {
                 if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
                     return Ok((last, standings));
                 }
-                self.apply(&state, entry, done, tail.left.as_ref(), &mut standings)?;
+                self.apply(&state, &entry, done, tail.left.as_ref(), &mut standings)?;
             }
             seq = tail.end.0;
         }
