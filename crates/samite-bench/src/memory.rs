@@ -60,7 +60,7 @@ fn turn(place: usize) -> NewRecord {
     };
     let text: Vec<String> = (0..18 + place % 13).map(word).collect();
     let mut metadata = serde_json::Map::new();
-    metadata.insert("speaker".to_owned(), ["Alice", "Bob"][place % 2].into());
+    metadata.insert("speaker".to_owned(), (if place.is_multiple_of(2) { "Alice" } else { "Bob" }).into());
     NewRecord { metadata, ..NewRecord::new(RecordKind::Episodic, format!("{place} {}", text.join(" ")), Trust::User) }
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 
     let embed = |_| encoder.embed(&[QUESTION], Side::Query).map(|_| ());
     let mut of_embedding = |name: &str, target: f64, what: &mut dyn FnMut(usize) -> Result<()>| {
-        let (ours, other) = in_turns(ROUNDS, |round| what(round), embed)?;
+        let (ours, other) = in_turns(ROUNDS, &mut *what, embed)?;
         let (ratio, target) = (ours / other, Target::AtMost(target));
         table.row(&Row { name, ours: ours * 1e3, other: other * 1e3, unit: "ms", ratio, target });
         Ok::<_, Error>(())
