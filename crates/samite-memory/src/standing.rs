@@ -3,7 +3,7 @@
 mod bytes;
 
 use samite_model::memory::{
-    Asserted, Changed, MemorySettings, Operation, Provenance, Record, RecordKind, Replaces, Revoked, RevokedSource,
+    Asserted, Changed, MemorySettings, Models, Operation, Provenance, Record, RecordKind, Replaces, Revoked, RevokedSource,
     Treatment, Trust, Verdict,
 };
 use samite_model::{Fingerprint, Position, RecordId};
@@ -124,6 +124,7 @@ pub struct Standings {
     /// The last record of each content.
     contents: HashMap<Fingerprint, RecordId>,
     settings: MemorySettings,
+    models: Models,
     /// The ids under which revoked sources said something.
     revoked: HashSet<RecordId>,
     /// The sources that were revoked, and when.
@@ -166,6 +167,7 @@ impl Standings {
             }
             Operation::Revoked(revoked) => self.revoke(revoked, time),
             Operation::Settled(settings) => self.settings = settings,
+            Operation::Model(changed) => self.models.apply(*changed),
         }
     }
 
@@ -344,6 +346,11 @@ impl Standings {
         // A record has some strings beside its text; a place, or a hash of what is said, is in a table that is half full.
         let of = |one: &Standing| size_of::<Standing>() + size_of::<Record>() + 2 * one.record.text.len() + 512;
         self.all.iter().map(of).sum::<usize>() + (self.places.capacity() + self.contents.capacity()) * 64
+    }
+
+    /// Which models make its vectors.
+    pub fn models(&self) -> &Models {
+        &self.models
     }
 
     /// What was decided for the namespace.

@@ -168,6 +168,8 @@ kinds! {
     MEMORY_SETTINGS = 103, "memory_settings";
     /// Somebody searched, and this is what was found (the namespace's journal of searches).
     MEMORY_SEARCHED = 104, "memory_searched";
+    /// The model that makes the vectors of a namespace is changed, step by step (namespace's journal).
+    MEMORY_MODEL = 105, "memory_model";
 }
 
 impl EntryKind {

@@ -22,8 +22,8 @@ const AFTER: f32 = 0.3;
 pub struct Wanted<'a> {
     /// The question, as it was typed. There are no operators.
     pub text: &'a str,
-    /// The question's vector, and the space that it is in; none where there is no encoder.
-    pub vector: Option<(SpaceId, &'a [f32])>,
+    /// The question's vectors, each with the space that it is in, the one that matters most first; none where there is no encoder.
+    pub vectors: &'a [(SpaceId, &'a [f32])],
 }
 
 /// A record's score, and what it is made of.
@@ -61,10 +61,11 @@ pub fn score(index: &Index, visible: &Bits, wanted: &Wanted<'_>) -> Result<Vec<S
     let context = Context::new(index.previous(visible));
     let found = corpus.score(&query, &Weights::default(), &context);
     let asked = NamedDate::of(wanted.text);
-    let dots = match wanted.vector {
-        Some((space, vector)) => dots(index, visible, &context, space, vector)?,
-        None => None,
-    };
+    let mut spaces = Vec::new();
+    for (space, vector) in wanted.vectors {
+        spaces.extend(dots(index, visible, &context, *space, vector)?);
+    }
+    let dots = fused(spaces);
     let everything = query.is_empty() && dots.is_none();
     let mut all = Vec::new();
     for document in visible.iter() {
@@ -120,31 +121,48 @@ fn share(asked: NamedDate, date: NamedDate) -> f32 {
     if given == 0.0 { 0.0 } else { same / given }
 }
 
-/// How much nearer each visible record's vector is than the average, with its neighbours'; nothing where none has a vector.
+/// How near records are in one space.
+struct Dots {
+    /// How much nearer each visible record's vector is than the average, with its neighbours'.
+    mixed: Vec<Option<f32>>,
+    /// Whether it has a vector itself.
+    has: Vec<bool>,
+    /// The share of what is visible that has one.
+    share: f32,
+    /// How far they spread around their average.
+    spread: f32,
+}
+
+/// Nothing where no visible record has a vector.
 fn dots(
     index: &Index,
     visible: &Bits,
     context: &Context,
     space: SpaceId,
     vector: &[f32],
-) -> Result<Option<Vec<Option<f32>>>> {
+) -> Result<Option<Dots>> {
     let Some(rows) = index.rows(space).filter(|rows| !rows.is_empty()) else { return Ok(None) };
     let query = vectors::Query::new(vector)?;
     let mut raw = Vec::new();
     vectors::scan(vectors::Part { rows, visible }, &query, &mut raw)?;
-    let has = |document: u32| visible.contains(document) && rows.contains(document);
-    let (mut sum, mut count) = (0.0_f64, 0.0_f64);
-    for document in visible.iter().filter(|document| rows.contains(*document)) {
-        sum += f64::from(raw.get(document as usize).copied().unwrap_or_default());
-        count += 1.0;
+    let has: Vec<bool> =
+        (0..index.documents()).map(|document| visible.contains(document) && rows.contains(document)).collect();
+    let (mut sum, mut squares, mut count, mut all) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+    for document in visible.iter() {
+        all += 1.0;
+        if has.get(document as usize).copied().unwrap_or_default() {
+            let dot = f64::from(raw.get(document as usize).copied().unwrap_or_default());
+            (sum, squares, count) = (sum + dot, squares + dot * dot, count + 1.0);
+        }
     }
     if count == 0.0 {
         return Ok(None);
     }
+    let variance = (squares / count - (sum / count).powi(2)).max(0.0);
     #[expect(clippy::cast_possible_truncation, reason = "a mean of numbers of 32 bits needs no more")]
-    let mean = (sum / count) as f32;
-    let centred = |document: u32| match raw.get(document as usize) {
-        Some(dot) if has(document) => dot - mean,
+    let (mean, share, spread) = ((sum / count) as f32, (count / all) as f32, variance.sqrt() as f32);
+    let centred = |document: u32| match (raw.get(document as usize), has.get(document as usize)) {
+        (Some(dot), Some(true)) => dot - mean,
         _ => 0.0,
     };
     let mixed = |document: u32| {
@@ -152,6 +170,29 @@ fn dots(
         let after: f32 = context.successors(document).map(centred).sum();
         centred(document) + BEFORE * before + AFTER * after
     };
-    let all = (0..index.documents()).map(|document| visible.contains(document).then(|| mixed(document)));
-    Ok(Some(all.collect()))
+    let mixed = (0..index.documents()).map(|document| visible.contains(document).then(|| mixed(document)));
+    Ok(Some(Dots { mixed: mixed.collect(), has, share, spread }))
+}
+
+/// How near records are in all spaces: each by those in which it has a vector, weighted by the share of records that have one there, and
+/// brought to the spread of the first. A record that has none is as its neighbours make it in all of them.
+fn fused(spaces: Vec<Dots>) -> Option<Vec<Option<f32>>> {
+    let mut spaces = spaces;
+    if spaces.len() < 2 {
+        return spaces.pop().map(|only| only.mixed);
+    }
+    let first = spaces.first().map_or(1.0, |first| first.spread);
+    let scale = |space: &Dots| if first > 0.0 && space.spread > 0.0 { first / space.spread } else { 1.0 };
+    let documents = spaces.first().map_or(0, |first| first.mixed.len());
+    let of = |document: usize| {
+        let has = |space: &Dots| space.has.get(document).copied().unwrap_or_default();
+        let is_anywhere = spaces.iter().any(has);
+        let (mut sum, mut weight) = (0.0_f32, 0.0_f32);
+        for space in spaces.iter().filter(|space| !is_anywhere || has(space)) {
+            sum += space.share * scale(space) * space.mixed.get(document).copied().flatten()?;
+            weight += space.share;
+        }
+        Some(sum / weight)
+    };
+    Some((0..documents).map(of).collect())
 }

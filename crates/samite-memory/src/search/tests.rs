@@ -75,7 +75,8 @@ fn indexed(records: Vec<Record>, rows: &[[f32; 2]]) -> Index {
 const ROWS: [[f32; 2]; 5] = [[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0], [-0.6, 0.8]];
 
 fn ranked(index: &Index, visible: &Bits, text: &str, vector: Option<&[f32]>) -> Vec<Scored> {
-    score(index, visible, &Wanted { text, vector: vector.map(|vector| (SPACE, vector)) }).unwrap()
+    let vectors: Vec<(SpaceId, &[f32])> = vector.map(|vector| (SPACE, vector)).into_iter().collect();
+    score(index, visible, &Wanted { text, vectors: &vectors }).unwrap()
 }
 
 /// A question, its vector, and of each record the score and the dot.
@@ -153,7 +154,7 @@ fn a_record_without_a_vector_is_found_by_its_words() {
     assert!(stolen.coverage > 0.5);
     // A vector of another space, or of nothing, is an error and no ranking.
     let bad = |vector: &[f32]| {
-        score(&index, &Bits::all(5), &Wanted { text: "x", vector: Some((SPACE, vector)) })
+        score(&index, &Bits::all(5), &Wanted { text: "x", vectors: &[(SPACE, vector)] })
             .unwrap_err()
             .code()
             .to_owned()
@@ -161,6 +162,36 @@ fn a_record_without_a_vector_is_found_by_its_words() {
     assert_eq!(bad(&[1.0]), "vector_dimensions");
     assert_eq!(bad(&[f32::NAN, 0.0]), "vector_not_finite");
     assert_eq!(bad(&[0.0, 0.0]), "vector_zero");
+}
+
+#[test]
+fn while_a_model_is_changed_each_record_is_judged_by_the_spaces_that_have_it() {
+    const NEXT: SpaceId = SpaceId([2; 16]);
+    // No neighbours, so that a dot is that of a record alone.
+    let alone: Vec<Record> = bicycles().into_iter().map(|one| Record { previous: None, ..one }).collect();
+    let mut index = indexed(alone, &ROWS);
+    let question = [1.0, 0.0];
+    let dots = |index: &Index, vectors: &[(SpaceId, &[f32])]| -> Vec<f32> {
+        let mut found = score(index, &Bits::all(5), &Wanted { text: "gears", vectors }).unwrap();
+        found.sort_by_key(|one| one.document);
+        found.iter().map(|one| one.dot.unwrap()).collect()
+    };
+    let near = |left: &[f32], right: &[f32]| {
+        assert!(left.iter().zip(right).all(|(one, other)| (one - other).abs() < 0.02), "{left:?} {right:?}");
+    };
+    // The first space alone: 1, .6, .8, 0, -.6 less their mean of .36.
+    let first = [0.64, 0.24, 0.44, -0.36, -0.96];
+    near(&dots(&index, &[(SPACE, &question)]), &first);
+    // Nobody has a vector in the next one yet.
+    near(&dots(&index, &[(SPACE, &question), (NEXT, &question)]), &first);
+    // Two of five have one there: .6 and .8, that is -.1 and .1, of a standard deviation of .1; that of the first is .585.
+    index.put_vector(NEXT, 0, &[0.6, 0.8]).unwrap();
+    index.put_vector(NEXT, 4, &[0.8, 0.6]).unwrap();
+    let mixed = |first: f32, next: f32| (first + 0.4 * next) / 1.4;
+    let two = [mixed(0.64, -0.585), 0.24, 0.44, -0.36, mixed(-0.96, 0.585)];
+    near(&dots(&index, &[(SPACE, &question), (NEXT, &question)]), &two);
+    // In the next one alone, what has no vector there is neither near nor far.
+    near(&dots(&index, &[(NEXT, &question)]), &[-0.1, 0.0, 0.0, 0.0, 0.1]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! ```text
 //! version [1], 1
 //! settings: JSON, as a text
+//! models: JSON, as a text
 //! records (u32); for each, in the order in which they came:
 //!     record: JSON, as a text
 //!     the id that it was said as [16], journal [16], seq (u64), recorded (i64), lives (u32)
@@ -21,7 +22,7 @@
 //! ```
 
 use super::{Ended, Saying, Standing, Standings};
-use samite_model::memory::{Changed, MemorySettings, Provenance, Record, RevokedSource, Verdict};
+use samite_model::memory::{Changed, MemorySettings, Models, Provenance, Record, RevokedSource, Verdict};
 use samite_model::{Error, Fingerprint, JournalId, Position, RecordId, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,9 +45,10 @@ impl Standings {
     /// `internal` (`unserialisable`) for a record that is no JSON.
     pub fn encode(&self) -> Result<Vec<u8>> {
         // Whatever is added to them is to be kept too.
-        let Self { all, places, contents, settings, revoked, sources } = self;
+        let Self { all, places, contents, models, settings, revoked, sources } = self;
         let mut bytes = vec![VERSION];
         put_json(&mut bytes, settings)?;
+        put_json(&mut bytes, models)?;
         put_count(&mut bytes, all.len());
         for standing in all {
             put_standing(&mut bytes, standing)?;
@@ -199,7 +201,8 @@ impl<'a> Reader<'a> {
         if self.byte()? != VERSION {
             return None;
         }
-        let mut standings = Standings { settings: self.json::<MemorySettings>()?, ..Standings::default() };
+        let settings = self.json::<MemorySettings>()?;
+        let mut standings = Standings { settings, models: self.json::<Models>()?, ..Standings::default() };
         for place in 0..self.count()? {
             let standing = self.standing()?;
             if standings.places.insert(standing.record.record, place).is_some() {
@@ -273,7 +276,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use samite_model::memory::{
-        Asserted, Decided, Operation, Pinned, RecordKind, Replaces, Retracted, Revoked, Trust, Validity, WriterName,
+        Asserted, Decided, Model, ModelChanged, ModelStep, Normalisation, Operation, Pinned, Pooling, RecordKind, Replaces,
+        Retracted, Revoked, Space, SpaceParts, Trust, Validity, WriterName,
     };
     use serde_json::{Map, json};
 
@@ -333,8 +337,26 @@ mod tests {
                 let records = vec![id(one), id(other)];
                 Operation::Revoked(Revoked { records, reason: "bad".into(), source })
             }
+            8 => {
+                let step = if other % 2 == 0 { ModelStep::Begun } else { ModelStep::Done };
+                Operation::Model(Box::new(ModelChanged { step, model: model() }))
+            }
             _ => Operation::Settled(MemorySettings { share: other, ..MemorySettings::default() }),
         }
+    }
+
+    fn model() -> Model {
+        let space = Space::new(SpaceParts {
+            provider: "test".into(),
+            model: "Bö".into(),
+            revision: "1".into(),
+            dimensions: 2,
+            pooling: Pooling::Mean,
+            query_prefix: "query: ".into(),
+            passage_prefix: String::new(),
+            normalisation: Normalisation::Unit,
+        });
+        Model { name: "file:/models/bö".into(), space: space.unwrap() }
     }
 
     fn standings(done: &[(u8, u8, u8)]) -> Standings {
@@ -347,7 +369,7 @@ mod tests {
     }
 
     fn anything() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
-        proptest::collection::vec((0_u8..9, 0_u8..12, 0_u8..12), 0..40)
+        proptest::collection::vec((0_u8..10, 0_u8..12, 0_u8..12), 0..40)
     }
 
     #[test]
@@ -367,7 +389,7 @@ mod tests {
                 }
             }
         }
-        assert!(Standings::decode(&[1, 0, 0, 0, 2, b'{', b'}', 255, 255, 255, 255]).is_err());
+        assert!(Standings::decode(&[1, 0, 0, 0, 2, b'{', b'}', 0, 0, 0, 2, b'{', b'}', 255, 255, 255, 255]).is_err());
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Long-term memory: namespaces, records, where they come from, what was decided about them, and
 //! the spaces of their vectors. Pure.
 
+mod model;
 mod namespace;
 mod operation;
 mod record;
@@ -9,6 +10,7 @@ mod settings;
 mod space;
 mod trust;
 
+pub use model::{Model, ModelChanged, ModelStep, Models};
 pub use namespace::Namespace;
 pub use operation::{
     Asserted, Changed, Decided, Opened, Operation, Pinned, Promoted, Replaces, Retracted, Searched, Verdict,

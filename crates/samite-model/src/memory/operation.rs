@@ -1,5 +1,6 @@
 //! What is done to a namespace: each is the payload of an entry.
 
+use super::model::ModelChanged;
 use super::namespace::Namespace;
 use super::record::{Record, WriterName};
 use super::revoked::Revoked;
@@ -151,17 +152,20 @@ pub enum Operation {
     Revoked(Revoked),
     /// The namespace treats records otherwise from now on.
     Settled(MemorySettings),
+    /// A step of a change of model.
+    Model(Box<ModelChanged>),
 }
 
 impl Operation {
     /// The kinds of entries that do something to a namespace.
-    pub const KINDS: [EntryKind; 6] = [
+    pub const KINDS: [EntryKind; 7] = [
         EntryKind::MEMORY_ASSERTED,
         EntryKind::MEMORY_RETRACTED,
         EntryKind::MEMORY_PINNED,
         EntryKind::MEMORY_DECIDED,
         EntryKind::MEMORY_REVOKED,
         EntryKind::MEMORY_SETTINGS,
+        EntryKind::MEMORY_MODEL,
     ];
 
     /// What an entry of a kind with this payload does; none for kinds that do nothing.
@@ -176,6 +180,7 @@ impl Operation {
             EntryKind::MEMORY_DECIDED => Self::Decided(serde_json::from_slice(payload)?),
             EntryKind::MEMORY_REVOKED => Self::Revoked(serde_json::from_slice(payload)?),
             EntryKind::MEMORY_SETTINGS => Self::Settled(serde_json::from_slice(payload)?),
+            EntryKind::MEMORY_MODEL => Self::Model(Box::new(serde_json::from_slice(payload)?)),
             _ => return Ok(None),
         }))
     }

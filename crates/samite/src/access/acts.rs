@@ -54,7 +54,8 @@ pub(crate) fn act(kind: EntryKind) -> Act {
         | K::GRANT_REVOKED
         | K::MEMORY_DECIDED
         | K::MEMORY_REVOKED
-        | K::MEMORY_SETTINGS => Act::Of(Right::Manage),
+        | K::MEMORY_SETTINGS
+        | K::MEMORY_MODEL => Act::Of(Right::Manage),
         K::BRANCH_DELETED => Act::Of(Right::Erase),
         // What is safe to delete depends on all of the owner's sessions that work in the directory.
         K::WORKSPACE_CLOSED | K::SESSION_CREATED | K::SESSION_KEYED => Act::Owners(Right::Append),

@@ -31,14 +31,14 @@ fn namespace_of(operation: &Operation) -> Option<&Namespace> {
         Operation::Asserted(said) => said.namespace.as_ref(),
         Operation::Retracted(said) => said.namespace.as_ref(),
         Operation::Pinned(said) => said.namespace.as_ref(),
-        Operation::Decided(_) | Operation::Revoked(_) | Operation::Settled(_) => None,
+        Operation::Decided(_) | Operation::Revoked(_) | Operation::Settled(_) | Operation::Model(_) => None,
     }
 }
 
 /// The records that an operation is about, beside one that it asserts.
 fn about(operation: Operation) -> Vec<RecordId> {
     match operation {
-        Operation::Asserted(_) | Operation::Settled(_) => Vec::new(),
+        Operation::Asserted(_) | Operation::Settled(_) | Operation::Model(_) => Vec::new(),
         Operation::Retracted(said) => vec![said.record],
         Operation::Pinned(said) => vec![said.record],
         Operation::Decided(said) => said.records,
