@@ -19,6 +19,11 @@ pub trait Embedder: Send + Sync {
     /// The space that its vectors are of.
     fn space(&self) -> &Space;
 
+    /// Who else gets the texts, by the name under which they are a processor of data; none where they stay on this machine.
+    fn processor(&self) -> Option<&str> {
+        None
+    }
+
     /// A vector for each text, in their order: all finite, of the space's dimensions and normalisation.
     ///
     /// A text longer than the model takes is cut at its end. No text may be blank ([`is_blank`]): nothing is near to it, and a model

@@ -3,8 +3,8 @@
 mod bytes;
 
 use samite_model::memory::{
-    Asserted, Changed, MemorySettings, Models, Operation, Provenance, Record, RecordKind, Replaces, Revoked, RevokedSource,
-    Treatment, Trust, Verdict,
+    Asserted, Changed, MemorySettings, Models, Operation, Provenance, Record, RecordKind, Replaces, Revoked,
+    RevokedSource, Treatment, Trust, Verdict,
 };
 use samite_model::{Fingerprint, Position, RecordId};
 use std::collections::{HashMap, HashSet};

@@ -167,6 +167,10 @@ impl Embedder for Endpoint {
         &self.space
     }
 
+    fn processor(&self) -> Option<&str> {
+        (!self.base.is_here()).then_some(self.space.parts().provider.as_str())
+    }
+
     /// As [`Embedder::embed`], in as many requests as the batches' limits make of the texts, each with the time limit.
     ///
     /// # Errors

@@ -134,13 +134,7 @@ struct Dots {
 }
 
 /// Nothing where no visible record has a vector.
-fn dots(
-    index: &Index,
-    visible: &Bits,
-    context: &Context,
-    space: SpaceId,
-    vector: &[f32],
-) -> Result<Option<Dots>> {
+fn dots(index: &Index, visible: &Bits, context: &Context, space: SpaceId, vector: &[f32]) -> Result<Option<Dots>> {
     let Some(rows) = index.rows(space).filter(|rows| !rows.is_empty()) else { return Ok(None) };
     let query = vectors::Query::new(vector)?;
     let mut raw = Vec::new();

@@ -37,6 +37,17 @@ pub struct Index {
     /// Those whose predecessor did not come yet, by that.
     waiting: Arc<HashMap<RecordId, Vec<u32>>>,
     rows: BTreeMap<SpaceId, Arc<Rows>>,
+    /// How much of files was taken in.
+    taken: BTreeMap<SpaceId, Taken>,
+}
+
+/// How much of a file of vectors was taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Which file it was: one that was made anew has another number.
+    pub generation: u64,
+    /// Up to which byte.
+    pub length: u64,
 }
 
 /// What of a record is made a vector of: what it says.
@@ -177,6 +188,16 @@ impl Index {
         if rows.contains(document) { Ok(()) } else { Arc::make_mut(rows).copy(document, from, place).map(|_| ()) }
     }
 
+    /// How much of the file of a space was taken in.
+    pub fn taken(&self, space: SpaceId) -> Option<Taken> {
+        self.taken.get(&space).copied()
+    }
+
+    /// Notes how much of the file of a space was taken in.
+    pub fn set_taken(&mut self, space: SpaceId, taken: Taken) {
+        self.taken.insert(space, taken);
+    }
+
     /// The vectors in a space.
     pub fn rows(&self, space: SpaceId) -> Option<&Rows> {
         self.rows.get(&space).map(AsRef::as_ref)
@@ -185,7 +206,7 @@ impl Index {
     /// A copy that has no vectors.
     #[must_use]
     pub fn without_vectors(&self) -> Self {
-        Self { rows: BTreeMap::new(), ..self.clone() }
+        Self { rows: BTreeMap::new(), taken: BTreeMap::new(), ..self.clone() }
     }
 
     /// Takes over the vectors that a copy of it got since, where that has the same records.
@@ -196,6 +217,8 @@ impl Index {
         for (space, rows) in &copy.rows {
             if self.rows.get(space).is_none_or(|known| known.len() < rows.len()) {
                 self.rows.insert(*space, rows.clone());
+                self.taken.remove(space);
+                self.taken.extend(copy.taken(*space).map(|taken| (*space, taken)));
             }
         }
     }

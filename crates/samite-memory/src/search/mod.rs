@@ -22,7 +22,7 @@ mod index;
 mod list;
 
 pub use combine::{Scored, Wanted, score};
-pub use index::{Index, embedded_text};
+pub use index::{Index, Taken, embedded_text};
 pub use list::{Listed, Source, fair, lists};
 
 #[cfg(test)]

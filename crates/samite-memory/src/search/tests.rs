@@ -154,10 +154,7 @@ fn a_record_without_a_vector_is_found_by_its_words() {
     assert!(stolen.coverage > 0.5);
     // A vector of another space, or of nothing, is an error and no ranking.
     let bad = |vector: &[f32]| {
-        score(&index, &Bits::all(5), &Wanted { text: "x", vectors: &[(SPACE, vector)] })
-            .unwrap_err()
-            .code()
-            .to_owned()
+        score(&index, &Bits::all(5), &Wanted { text: "x", vectors: &[(SPACE, vector)] }).unwrap_err().code().to_owned()
     };
     assert_eq!(bad(&[1.0]), "vector_dimensions");
     assert_eq!(bad(&[f32::NAN, 0.0]), "vector_not_finite");

@@ -276,8 +276,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use samite_model::memory::{
-        Asserted, Decided, Model, ModelChanged, ModelStep, Normalisation, Operation, Pinned, Pooling, RecordKind, Replaces,
-        Retracted, Revoked, Space, SpaceParts, Trust, Validity, WriterName,
+        Asserted, Decided, Model, ModelChanged, ModelStep, Normalisation, Operation, Pinned, Pooling, RecordKind,
+        Replaces, Retracted, Revoked, Space, SpaceParts, Trust, Validity, WriterName,
     };
     use serde_json::{Map, json};
 

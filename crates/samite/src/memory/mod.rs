@@ -31,12 +31,11 @@ pub use samite_memory::search::Scored;
 pub use samite_memory::{Ended, Saying, Standing, Standings};
 pub use samite_model::memory::*;
 pub use search::{FoundRecord, Recalled, Search, Seen, SeenBy};
-pub use vectors::Behind;
+pub use vectors::{Behind, ModelOutcome, ModelSource, SpaceState};
 pub use write::{NewRecord, Written};
 
 use crate::client::Client;
 use samite_model::{Error, Position, Result};
-use std::sync::Arc;
 
 /// One namespace of one owner, as a principal sees it.
 #[derive(Clone)]
@@ -47,14 +46,14 @@ pub struct Memory {
     on: Option<Position>,
     /// Nothing that was written to the namespace after this seq is seen.
     until: Option<u64>,
-    /// What makes vectors; without one it is searched by words alone.
-    embedder: Option<Arc<dyn Embedder>>,
+    /// What it is searched with besides words.
+    encoding: vectors::Encoding,
 }
 
 impl Client {
     /// A namespace of this principal's user. It is made by the first record that is written to it.
     pub fn memory(&self, namespace: Namespace) -> Memory {
-        Memory { client: self.clone(), namespace, on: None, until: None, embedder: None }
+        Memory { client: self.clone(), namespace, on: None, until: None, encoding: vectors::Encoding::default() }
     }
 }
 

@@ -156,26 +156,29 @@ impl Memory {
     }
 
     pub(super) async fn recall(&self, search: &Search) -> Result<Recalled> {
-        let erasures = self.client.core.erasures_so_far().await?;
+        let erasures = self.client.core.settled_erasures().await?;
         let view = self.view(search.recorded, true).await?;
         let standings = &*view.standings;
         let time = search.valid_at.unwrap_or_else(|| match search.recorded {
             Some(RecordedIn::Time(time)) => time,
             _ => self.client.core.now(),
         });
-        let mut index = Index::clone(&view.index);
         let (journal, _) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
-        let mut behind = self.vectors(journal, standings, &mut index);
+        // Whatever is asked about, vectors are those of now.
+        let encoders = match self.until.is_some() || search.recorded.is_some() {
+            true => self.encoders(self.shared(false).await?.standings.models()).await?,
+            false => self.encoders(standings.models()).await?,
+        };
+        let mut index = Index::clone(&view.index);
+        let mut behind = self.vectors(journal, erasures, standings, (&mut index, &encoders)).await;
         view.keep_vectors(&index);
-        self.let_go_of_erased(journal, erasures).await?;
         // Who cannot be asked by its vector is asked by its words.
-        let vector = self.question_vector(&search.text).unwrap_or_else(|error| {
-            behind.failed = Some(error.code());
-            None
-        });
-        let vector = vector.filter(|(space, _)| index.rows(*space).is_some());
-        let wanted =
-            Wanted { text: &search.text, vector: vector.as_ref().map(|(space, vector)| (*space, vector.as_slice())) };
+        let (vectors, failed) = Self::question_vectors(&search.text, &encoders, &index);
+        behind.failed = failed.or(behind.failed);
+        let spaces: Vec<SpaceId> = vectors.iter().map(|(space, _)| *space).collect();
+        let vectors: Vec<(SpaceId, &[f32])> =
+            vectors.iter().map(|(space, vector)| (*space, vector.as_slice())).collect();
+        let wanted = Wanted { text: &search.text, vectors: &vectors };
         // Each by itself: what is apart has no influence on the others.
         let open = score(&index, &view.visible(Treatment::Open, time), &wanted)?;
         let apart = score(&index, &view.visible(Treatment::Apart, time), &wanted)?;
@@ -203,7 +206,6 @@ impl Memory {
             Some(RecordedIn::Seq(seq)) => seq,
             _ => view.seq,
         };
-        let spaces = vector.iter().map(|(space, _)| *space).collect();
         let mut recalled = Recalled { records, apart, seq, recorded: None, spaces, behind, next };
         if search.hops > 0 {
             super::edges::follow(standings, time, search, &mut recalled);

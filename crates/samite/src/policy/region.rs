@@ -56,7 +56,7 @@ impl Core {
     }
 
     /// Whether data may go to a region, with the version of the registers that say so.
-    pub(super) async fn placement(&self, to: &Region) -> Result<(u64, Placement)> {
+    pub(crate) async fn placement(&self, to: &Region) -> Result<(u64, Placement)> {
         let (version, registers) = self.decided_registers().await?;
         let pinned = self.pinned_in(&registers).await?;
         let transfers = self.transfers_in(&registers).await?;

@@ -135,7 +135,9 @@ impl<'a> VectorFile<'a> {
             let mut pieces: Vec<Piece> = Vec::new();
             for (at, length) in &layout.pieces {
                 // What cannot be read is made again.
-                pieces.extend(self.piece(&file, *at, *length).ok().filter(|(_, rows)| rows.dimensions() == new.dimensions()));
+                pieces.extend(
+                    self.piece(&file, *at, *length).ok().filter(|(_, rows)| rows.dimensions() == new.dimensions()),
+                );
             }
             pieces.push((ids, new));
             return self.write_anew(&merged(pieces)?);
@@ -171,7 +173,8 @@ impl<'a> VectorFile<'a> {
     fn piece(&self, file: &RangeFile, at: u64, length: u32) -> Result<Piece> {
         let mut bytes = vec![0; usize::try_from(PIECE_HEAD + u64::from(length)).unwrap_or(usize::MAX)];
         let filled = file.fill_at(at, &mut bytes)?;
-        let (id, rest) = bytes.get(..filled).and_then(|bytes| bytes.split_first_chunk::<BLOCK>()).ok_or_else(damaged)?;
+        let (id, rest) =
+            bytes.get(..filled).and_then(|bytes| bytes.split_first_chunk::<BLOCK>()).ok_or_else(damaged)?;
         let sealed = rest.get(4..).ok_or_else(damaged)?;
         let plain = self.core.0.keys.open_block(Domain::Owner(self.owner), BlockId(*id), sealed)?;
         let (count, rest) = plain.split_first_chunk::<4>().ok_or_else(damaged)?;
