@@ -295,12 +295,8 @@ impl Core {
         Ok(Some(Guard::RowAbsent { journal: control, kind: row::ERASED_RECORD, hashes }))
     }
 
-    /// What changes whenever an erasure is recorded: what was made of entries that were read before is not kept after.
-    pub(crate) async fn erasures_so_far(&self) -> Result<u64> {
-        Ok(self.0.ledger.journal(self.tenant_control()).await?.map_or(0, |state| state.registers))
-    }
-
-    /// The same, while no erasure is under way: what is read then, and kept, is no part of what an erasure took. None while one is.
+    /// What changes whenever an erasure is recorded, while none is under way: what is read then, and kept, is no part of what an
+    /// erasure took. None while one is.
     pub(crate) async fn settled_erasures(&self) -> Result<Option<u64>> {
         let control = self.tenant_control();
         let Some(state) = self.0.ledger.journal(control).await? else { return Ok(Some(0)) };

@@ -15,6 +15,7 @@ mod audit_moving;
 mod cadence;
 mod cadence_hour;
 mod cases;
+mod changing_models;
 mod children;
 mod closing;
 mod collecting;

@@ -1,5 +1,6 @@
 //! `samite memory stats`.
 
+use super::encoder::with_encoder;
 use crate::printer::words::count;
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::{Access, Surface};
@@ -36,6 +37,23 @@ struct NamespaceShape {
     ended: u64,
     /// Records that are found, by kind.
     kinds: Vec<KindCount>,
+    /// The vectors, by the space of the model that makes them.
+    spaces: Vec<SpaceShape>,
+}
+
+#[derive(Serialize)]
+struct SpaceShape {
+    /// The name of the model.
+    model: String,
+    /// The id of the space.
+    space: String,
+    dimensions: usize,
+    /// Whether the model is being changed to this one.
+    next: bool,
+    /// Records that have a vector.
+    made: u64,
+    /// Records that have none yet, and are found by their words.
+    behind: u64,
 }
 
 #[derive(Serialize)]
@@ -64,6 +82,14 @@ impl Answer for Namespaces {
             table.row(std::iter::once(name).chain(numbers));
         }
         page.table(&table);
+        for one in &self.namespaces {
+            for space in one.spaces.iter().filter(|space| space.next || space.behind > 0) {
+                let (name, all) = (one.namespace.join(" / "), space.made + space.behind);
+                let what = if space.next { "is being changed to" } else { "has vectors of" };
+                let line = format!("{name} {what} {}: {} of {all}", space.model, space.made);
+                page.styled(Style::Dim, line);
+            }
+        }
         page.styled(Style::Dim, count(self.namespaces.len() as u64, "namespace"));
     }
 }
@@ -85,7 +111,18 @@ impl Stats {
                 pinned: 0,
                 ended: 0,
                 kinds: Vec::new(),
+                spaces: Vec::new(),
             };
+            for state in with_encoder(client.memory(namespace.clone()))?.spaces().await? {
+                one.spaces.push(SpaceShape {
+                    model: state.model.name,
+                    space: state.model.space.id().to_string(),
+                    dimensions: state.model.space.dimensions(),
+                    next: state.is_next,
+                    made: state.made,
+                    behind: state.behind,
+                });
+            }
             let mut kinds: BTreeMap<&'static str, u64> = BTreeMap::new();
             for standing in standings.all() {
                 if standing.ended.is_some() {

@@ -58,7 +58,7 @@ impl Memory {
         let mut done = 0;
         loop {
             let erasures = core.settled_erasures().await?;
-            let view = self.shared(true).await?;
+            let view = self.view(None, true).await?;
             let Some(state) = self.state().await? else { return Ok(done) };
             // What is kept is what the file has.
             let mut index = view.index.without_vectors();
