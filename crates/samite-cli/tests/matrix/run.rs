@@ -44,7 +44,7 @@ const FEWEST_KILLS: usize = 200;
 /// namespaces are large enough for an index to be kept too, refusals are taken in a test of their own (`tests/suite/policies`),
 /// logs that are long enough to be pruned are the audit crate's, and transcripts are written for real agents, whose tests kill
 /// samite there.
-const ELSEWHERE: [&str; 19] = [
+const ELSEWHERE: [&str; 22] = [
     "audit.prune.anchored",
     "audit.prune.archived",
     "audit.prune.recorded",
@@ -59,6 +59,9 @@ const ELSEWHERE: [&str; 19] = [
     "files.new.written",
     "memory.before_index",
     "memory.index_kept",
+    "memory.model_begun",
+    "memory.model_changed",
+    "memory.model_made",
     "refusal.taken",
     "snapshot.separate",
     "transcript.before_write",

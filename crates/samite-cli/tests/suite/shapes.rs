@@ -378,6 +378,7 @@ fn memories(page: &Page, place: &Place, session: &str) {
     run(&["why", &coffee]);
     run(&["seen"]);
     run(&["reindex"]);
+    run(&["reindex", "--to", "builtin"]);
     run(&["list", "--all"]);
     run(&["history", &coffee]);
     run(&["retract", &edge, "--reason", "they fell out"]);

@@ -118,12 +118,11 @@ fn named() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())
 }
 
-/// The name of a model as it is kept: the path of a directory is whole, so that it is found from everywhere.
-pub(super) fn whole(name: &str) -> Result<String> {
-    match name.strip_prefix(FILE) {
-        Some(directory) => Ok(format!("{FILE}{}", samite_host::files::canonical(Path::new(directory))?.display())),
-        None => Ok(name.to_owned()),
-    }
+/// The name of a model as it is kept: the path of a directory that is there is whole, so that it is found from everywhere.
+pub(super) fn whole(name: &str) -> String {
+    let directory =
+        name.strip_prefix(FILE).and_then(|directory| samite_host::files::canonical(Path::new(directory)).ok());
+    directory.map_or_else(|| name.to_owned(), |directory| format!("{FILE}{}", directory.display()))
 }
 
 /// The same namespace, searched with the models that were chosen for it, or else with the built-in one.
@@ -140,6 +139,6 @@ pub(super) fn with_encoder(memory: Memory) -> Result<Memory> {
     match named().as_deref() {
         None => Ok(with_models(&memory)),
         Some("off") => Ok(memory),
-        Some(name) => Ok(memory.with_embedder(open(&whole(name)?)?)),
+        Some(name) => Ok(memory.with_embedder(open(&whole(name))?)),
     }
 }

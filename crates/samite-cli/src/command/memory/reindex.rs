@@ -86,7 +86,7 @@ impl Reindex {
             match &self.to {
                 Some(name) => {
                     let outcome =
-                        with_models(&memory).change_model(&whole(name)?, self.rate, &progress.observer()).await?;
+                        with_models(&memory).change_model(&whole(name), self.rate, &progress.observer()).await?;
                     done.space = Some(outcome.model.space.id().to_string());
                     (done.made, done.model, done.changed) = (outcome.made, Some(outcome.model.name), outcome.changed);
                 }

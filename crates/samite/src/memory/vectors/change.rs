@@ -58,6 +58,8 @@ impl Memory {
         let is_same = current.as_ref().is_some_and(|current| current.space == model.space);
         if models.next.is_none() && is_same {
             let made = self.fill(embedder.as_ref(), rate, observer).await?;
+            // What is left of a change that was killed after it was done.
+            self.remove_other_vectors(&models).await?;
             return Ok(ModelOutcome { model, made, changed: false });
         }
         if models.next.is_none() {
