@@ -16,6 +16,8 @@ mod bad_input;
 mod cadence;
 #[cfg(feature = "kill-points")]
 mod canaries;
+#[cfg(feature = "kill-points")]
+mod changing_model;
 mod closing;
 mod deaths;
 mod decision_words;

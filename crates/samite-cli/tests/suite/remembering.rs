@@ -3,7 +3,6 @@
 use crate::documents::root;
 use crate::support::{Did, Place, text};
 use serde_json::Value;
-use std::path::Path;
 
 /// A command about the notes, with this encoder.
 fn with(place: &Place, encoder: &str, arguments: &[&str]) -> Did {
@@ -125,51 +124,4 @@ fn what_a_page_said_is_in_no_prompt_until_somebody_approves_it() {
     assert!(prompt().contains("evil"));
     with(&place, "off", &["revoke", "--source", "evil.example", "--reason", "on second thoughts", "--yes"]).ok();
     assert!(!prompt().contains("evil"));
-}
-
-/// The files of vectors below a store.
-fn vectors(directory: &Path) -> usize {
-    let of = |entry: std::fs::DirEntry| {
-        let path = entry.path();
-        if path.is_dir() {
-            vectors(&path)
-        } else {
-            usize::from(path.extension().is_some_and(|ending| ending == "vectors"))
-        }
-    };
-    std::fs::read_dir(directory).map_or(0, |entries| entries.map(|entry| of(entry.unwrap())).sum())
-}
-
-#[test]
-fn a_change_of_model_that_is_killed_anywhere_goes_on() {
-    let model = format!("file:{}", root().join("crates/samite-embed/data").canonicalize().unwrap().display());
-    let points = [
-        "memory.model_begun",
-        "memory.before_vectors",
-        "memory.vectors_kept",
-        "memory.model_made",
-        "memory.model_changed",
-    ];
-    for point in points {
-        let place = Place::new();
-        for said in ["She drinks green tea every morning.", "The invoice is due in May."] {
-            with(&place, "", &["add", said, "--trust", "user"]).ok();
-        }
-        with(&place, "", &["reindex"]).ok();
-        let change = ["memory", "reindex", "--to", &model, "-n", "notes"];
-        let output = place.command(&change).env("SAMITE_KILL_POINT", point).output().unwrap();
-        assert_eq!(output.status.code(), None, "{point}");
-        let answer = found(&place, "", "favourite hot beverage");
-        assert_eq!(first(&answer), "She drinks green tea every morning.", "{point}");
-        let done: Value = serde_json::from_str(&with(&place, "", &["reindex", "--to", &model]).ok()).unwrap();
-        assert_eq!(done["changed"], point != "memory.model_changed", "{point}");
-        let stats = place.json(&["memory", "stats"]).json();
-        let spaces = stats["namespaces"][0]["spaces"].as_array().unwrap();
-        assert_eq!((spaces.len(), &spaces[0]["model"]), (1, &Value::from(model.as_str())), "{point}");
-        assert_eq!((&spaces[0]["made"], &spaces[0]["behind"]), (&Value::from(2), &Value::from(0)), "{point}");
-        assert_eq!(vectors(&place.path().join("store")), 1, "{point}");
-        // A process that insists on another model is told both.
-        let error = with(&place, "builtin", &["search", "tea"]).error(4);
-        assert_eq!(error["code"], "space_mismatch");
-    }
 }

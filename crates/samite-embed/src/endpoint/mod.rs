@@ -168,7 +168,9 @@ impl Embedder for Endpoint {
     }
 
     fn processor(&self) -> Option<&str> {
-        (!self.base.is_here()).then_some(self.space.parts().provider.as_str())
+        // Who has a name of its own is one, wherever it is.
+        let is_one = self.options.provider.is_some() || !self.base.is_here();
+        is_one.then_some(self.space.parts().provider.as_str())
     }
 
     /// As [`Embedder::embed`], in as many requests as the batches' limits make of the texts, each with the time limit.

@@ -54,7 +54,7 @@ impl Answer for Briefed {
 impl Brief {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = with_encoder(self.seen.of(&client).await?)?;
+        let memory = with_encoder(surface, self.seen.of(&client).await?)?;
         let settings = memory.settings().await?;
         let brief = memory.brief(&self.about, self.budget).await?;
         surface.printer.answer(&Briefed {

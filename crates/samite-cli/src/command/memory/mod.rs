@@ -4,6 +4,7 @@ mod add;
 mod brief;
 mod diff;
 mod encoder;
+mod endpoint;
 mod forget;
 mod get;
 mod history;

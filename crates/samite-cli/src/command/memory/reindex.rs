@@ -17,12 +17,12 @@ use std::process::ExitCode;
 ///
 /// With --to they are made with another model too. Writing and searching go on: until all are made, searches are answered by both, and
 /// then by the new one alone, in every process; the old ones are removed. The same command goes on with a change that was interrupted.
-/// An endpoint gets texts only where it is a processor that is registered to receive memory (`samite processor set`).
+/// An endpoint gets texts only where it is a processor that is registered to receive memory (`samite processor register`).
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 A model is `builtin`, `file:DIR` with a `model.onnx` and its `tokenizer.json`
-or `vocab.txt`, or `endpoint:PROCESSOR,https://HOST/v1,MODEL,DIMENSIONS`, whose
-key is in SAMITE_EMBEDDER_KEY.
+or `vocab.txt`, or `endpoint:NAME`, which `endpoints.json` in the store's
+directory describes, and which is a processor of that name.
 
 Examples:
   samite memory reindex -n notes
@@ -78,19 +78,20 @@ impl Reindex {
         let memory = self.within.of(&client)?;
         let mut done = Reindexed { made: 0, model: None, space: None, changed: false, abandoned: false };
         if self.abandon {
-            let model = with_models(&memory).abandon_model().await?;
+            let model = with_models(surface, &memory)?.abandon_model().await?;
             done.space = Some(model.space.id().to_string());
             (done.model, done.abandoned) = (Some(model.name), true);
         } else {
             let progress = surface.printer.progress("making vectors");
             match &self.to {
                 Some(name) => {
-                    let outcome =
-                        with_models(&memory).change_model(&whole(name), self.rate, &progress.observer()).await?;
+                    let outcome = with_models(surface, &memory)?
+                        .change_model(&whole(name), self.rate, &progress.observer())
+                        .await?;
                     done.space = Some(outcome.model.space.id().to_string());
                     (done.made, done.model, done.changed) = (outcome.made, Some(outcome.model.name), outcome.changed);
                 }
-                None => done.made = with_encoder(memory)?.embed_all(&progress.observer()).await?,
+                None => done.made = with_encoder(surface, memory)?.embed_all(&progress.observer()).await?,
             }
         }
         surface.printer.answer(&done)?;

@@ -193,7 +193,7 @@ pub(super) fn mark() -> Result<String> {
 impl Search {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         let client = surface.open(Access::Write)?.client().await?;
-        let memory = with_encoder(self.seen.of(&client).await?)?;
+        let memory = with_encoder(surface, self.seen.of(&client).await?)?;
         let wanted = Wanted {
             text: self.question,
             limit: self.limit,

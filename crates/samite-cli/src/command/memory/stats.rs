@@ -45,6 +45,8 @@ struct NamespaceShape {
 struct SpaceShape {
     /// The name of the model.
     model: String,
+    /// What the space is, in words.
+    name: String,
     /// The id of the space.
     space: String,
     dimensions: usize,
@@ -96,7 +98,8 @@ impl Answer for Namespaces {
 
 impl Stats {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
-        let client = surface.open(Access::Read)?.client().await?;
+        // A store that is only read has nothing beside its ledger.
+        let client = surface.open(Access::Write)?.client().await?;
         let now = SystemClock.now();
         let mut namespaces = Vec::new();
         for (namespace, state) in client.memory_namespaces().await? {
@@ -113,8 +116,9 @@ impl Stats {
                 kinds: Vec::new(),
                 spaces: Vec::new(),
             };
-            for state in with_encoder(client.memory(namespace.clone()))?.spaces().await? {
+            for state in with_encoder(surface, client.memory(namespace.clone()))?.spaces().await? {
                 one.spaces.push(SpaceShape {
+                    name: state.model.space.to_string(),
                     model: state.model.name,
                     space: state.model.space.id().to_string(),
                     dimensions: state.model.space.dimensions(),

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 
 /// Register somebody else who is given data, or say anew what they receive
 ///
-/// samite itself sends nothing to anybody: this is the record. One outside of the region that the tenant is pinned to is
+/// samite itself sends nothing to anybody, but texts of memory to a processor by whose model a namespace is searched
+/// (`samite memory reindex --to endpoint:NAME`): this is the record. One outside of the region that the tenant is pinned to is
 /// refused, and the refusal recorded, unless a transfer there was decided (`samite region transfer`). Records of
 /// processing and proofs of deletion name each, also once it was removed.
 #[derive(Debug, Args)]

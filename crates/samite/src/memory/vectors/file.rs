@@ -37,6 +37,7 @@ pub(super) const ENDING: &str = ".vectors";
 pub(super) struct VectorFile<'a> {
     core: &'a Core,
     owner: Pseudonym,
+    journal: JournalId,
     space: SpaceId,
     path: PathBuf,
 }
@@ -59,7 +60,7 @@ impl<'a> VectorFile<'a> {
     /// The file, where there is a place for it.
     pub(super) fn of(core: &'a Core, owner: Pseudonym, journal: JournalId, space: SpaceId) -> Option<Self> {
         let directory = core.0.memory.as_ref()?.join(journal.to_string());
-        Some(Self { core, owner, space, path: directory.join(format!("{space}{ENDING}")) })
+        Some(Self { core, owner, journal, space, path: directory.join(format!("{space}{ENDING}")) })
     }
 
     /// Gives an index what the file has and it does not have yet. Whether all of the file could be read.
@@ -153,12 +154,13 @@ impl<'a> VectorFile<'a> {
         files::write_atomic(&self.path, &bytes, files::PRIVATE_FILE)
     }
 
-    /// Each sealed for its owner: block id ‖ length (u32) ‖ sealed bytes of count (u32) ‖ ids ‖ rows.
+    /// Each sealed for its owner: block id ‖ length (u32) ‖ sealed bytes of whose it is [32] ‖ count (u32) ‖ ids ‖ rows.
     fn sealed(&self, pieces: &[Piece]) -> Result<Vec<u8>> {
         let (domain, keys) = (Domain::Owner(self.owner), &self.core.0.keys);
         let mut bytes = Vec::new();
         for (ids, rows) in pieces {
-            let mut plain = rows.len().to_be_bytes().to_vec();
+            let mut plain = self.name().to_vec();
+            plain.extend(rows.len().to_be_bytes());
             plain.extend(ids.iter().flat_map(|id| *id.as_bytes()));
             plain.extend(rows.encode());
             let id = keys.block_id(domain, PIECE, &plain)?;
@@ -170,6 +172,13 @@ impl<'a> VectorFile<'a> {
         Ok(bytes)
     }
 
+    /// What a piece begins with: whose it is, and in which space.
+    fn name(&self) -> [u8; 32] {
+        let mut name = [0; 32];
+        name.iter_mut().zip(self.journal.0.iter().chain(&self.space.0)).for_each(|(place, byte)| *place = *byte);
+        name
+    }
+
     fn piece(&self, file: &RangeFile, at: u64, length: u32) -> Result<Piece> {
         let mut bytes = vec![0; usize::try_from(PIECE_HEAD + u64::from(length)).unwrap_or(usize::MAX)];
         let filled = file.fill_at(at, &mut bytes)?;
@@ -177,7 +186,9 @@ impl<'a> VectorFile<'a> {
             bytes.get(..filled).and_then(|bytes| bytes.split_first_chunk::<BLOCK>()).ok_or_else(damaged)?;
         let sealed = rest.get(4..).ok_or_else(damaged)?;
         let plain = self.core.0.keys.open_block(Domain::Owner(self.owner), BlockId(*id), sealed)?;
-        let (count, rest) = plain.split_first_chunk::<4>().ok_or_else(damaged)?;
+        // One of another namespace, or another space, is none.
+        let rest = plain.strip_prefix(&self.name()).ok_or_else(damaged)?;
+        let (count, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
         let count = u32::from_be_bytes(*count);
         let (ids, rows) = rest.split_at_checked((count as usize).saturating_mul(ID)).ok_or_else(damaged)?;
         let ids = ids.chunks(ID).map(RecordId::from_slice).collect::<Result<Vec<_>>>()?;

@@ -126,7 +126,7 @@ impl Core {
         let (_, registers) = self.decided_registers().await?;
         let denied = |what: String| {
             Error::denied("no_processor_for_memory", what)
-                .hint(format!("an operator registers it: `samite processor set {name} --receives memory …`"))
+                .hint(format!("an operator registers it: `samite processor register {name} --receives memory …`"))
         };
         for entry in self.standing(&registers, register::PROCESSOR).await? {
             let set: ProcessorSet = entry.json()?;
