@@ -30,6 +30,7 @@ mod guarantees;
 mod help;
 mod hooks;
 mod imports;
+mod ingesting;
 mod interrupts;
 mod journals;
 mod merges;

@@ -380,6 +380,17 @@ fn memories(page: &Page, place: &Place, session: &str) {
     run(&["reindex"]);
     run(&["reindex", "--to", "builtin"]);
     run(&["list", "--all"]);
+    for (file, holds) in
+        [("read.me", &b"# Read me\n\nA short one.\n"[..]), ("odd", b"\0\x01"), ("gone.txt", b"It goes.\n")]
+    {
+        fs::create_dir_all(place.path().join("papers")).unwrap();
+        fs::write(place.path().join("papers").join(file), holds).unwrap();
+    }
+    let ingest = ["ingest", "papers", "--delete-missing", "--yes"];
+    run(&ingest[..2]);
+    fs::remove_file(place.path().join("papers/gone.txt")).unwrap();
+    run(&ingest[..2]);
+    run(&ingest);
     run(&["history", &coffee]);
     run(&["retract", &edge, "--reason", "they fell out"]);
     run(&["get", &edge]);

@@ -3,12 +3,14 @@
 //! Which journal that is follows from who asks and from the whole name of the namespace. There is no way to ask for all of them,
 //! for somebody else's, or for one by a part of its name.
 
+mod batch;
 mod branch;
 mod cache;
 mod edges;
 mod erased;
 mod file;
 mod govern;
+mod ingest;
 mod journal;
 mod kept;
 mod prompt;
@@ -23,6 +25,10 @@ pub use branch::{BranchMemory, NotAdopted, Promotion};
 pub(crate) use cache::Cache;
 pub(crate) use file::LOCK;
 pub use govern::Revocation;
+pub use ingest::{
+    DOCUMENT_EXTRACTOR, Document, DocumentFile, DocumentFormat, DocumentTree, HeldDocument, Ingested, Ingester,
+    NotRead, document_tree, read_document,
+};
 pub use prompt::{Brief, fenced};
 pub(crate) use query::no_record;
 pub use query::{MemoryFilter, RecordedIn};

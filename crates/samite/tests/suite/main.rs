@@ -33,6 +33,7 @@ mod histories;
 mod imports;
 mod imports_grown;
 mod imports_rows;
+mod ingesting;
 mod keeping;
 mod limits;
 mod long;

@@ -134,6 +134,7 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
         "memory" => memory().pin(record, true).await;
         "memory" => memory().supersede(record, &fact("x")).await;
         "memory" => memory().correct(record, &fact("x")).await;
+        "memory" => memory().ingester().documents().await.map(|all| all.len());
         "memory" => memory().assert(&NewRecord { inputs: vec![record], ..fact("x") }).await;
         "fork" => client.fork(session, ForkOptions::default()).await.map(|_| ());
         "fork" => client.fork(session, ForkOptions { branch: on, seq: Some(1), ..ForkOptions::default() }).await.map(|_| ());

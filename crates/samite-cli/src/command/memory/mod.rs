@@ -8,6 +8,7 @@ mod endpoint;
 mod forget;
 mod get;
 mod history;
+mod ingest;
 mod list;
 mod new;
 mod pin;
@@ -36,6 +37,7 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
     Add(add::Add),
+    Ingest(ingest::Ingest),
     Search(search::Search),
     Brief(brief::Brief),
     Get(get::Get),
@@ -61,6 +63,7 @@ impl Memory {
     pub(super) async fn run(self, surface: &Surface) -> Result<ExitCode> {
         match self {
             Self::Add(command) => command.run(surface).await,
+            Self::Ingest(command) => command.run(surface).await,
             Self::Search(command) => command.run(surface).await,
             Self::Brief(command) => command.run(surface).await,
             Self::Get(command) => command.run(surface).await,

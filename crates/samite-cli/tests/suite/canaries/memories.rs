@@ -3,7 +3,7 @@
 use super::garden::Garden;
 use super::surfaces::{Surface, in_form, surface};
 use futures_lite::future::block_on;
-use samite::memory::{Edge, Extractor, Memory, Namespace, NewRecord, RecordKind, Trust};
+use samite::memory::{Document, Edge, Extractor, Memory, Namespace, NewRecord, RecordKind, Trust};
 use serde_json::json;
 
 pub(crate) const ALL: &[Surface] = &[
@@ -12,6 +12,7 @@ pub(crate) const ALL: &[Surface] = &[
     surface("memory: texts in other forms", 18, forms),
     surface("memory: metadata, sources, extractors, relations", 24, around),
     surface("memory: what ended, and why", 16, ended),
+    surface("memory: documents, their names and headings", 12, documents),
     surface("memory: records that are too large for a journal", 2, large),
 ];
 
@@ -69,6 +70,19 @@ fn around(garden: &Garden, texts: &[String]) {
             ..NewRecord::new(RecordKind::Edge, text.clone(), Trust::Model)
         };
         block_on(memory.assert(&new)).unwrap();
+    }
+}
+
+fn documents(garden: &Garden, texts: &[String]) {
+    let memory = namespace(garden, &["documents"]);
+    for (number, of) in texts.chunks(4).enumerate() {
+        let [name, heading, old, new] = of else { panic!("four each") };
+        for says in [old, new] {
+            let text = format!("# {heading}\n\nIt says {says}.\n");
+            let name = format!("{number} {name}.md");
+            let document = Document { name: &name, bytes: text.as_bytes(), format: None, trust: Trust::User };
+            block_on(memory.ingester().ingest(&document)).unwrap();
+        }
     }
 }
 
