@@ -55,6 +55,7 @@ mod sharing;
 mod steps;
 mod support;
 mod told;
+mod tool_calls;
 mod tour;
 mod training;
 mod transcripts;

@@ -391,6 +391,13 @@ fn memories(page: &Page, place: &Place, session: &str) {
     fs::remove_file(place.path().join("papers/gone.txt")).unwrap();
     run(&ingest[..2]);
     run(&ingest);
+    for (view, input) in
+        [("files", r#"{"command": "view", "path": "/memories"}"#), ("graph", r#"{"name": "read_graph"}"#)]
+    {
+        let arguments = ["--json", "memory", view, "--namespace", "notes"];
+        let out = place.run_with_input(&arguments, input.as_bytes()).ok();
+        page.answered(&arguments[1..], &out);
+    }
     run(&["history", &coffee]);
     run(&["retract", &edge, "--reason", "they fell out"]);
     run(&["get", &edge]);

@@ -35,6 +35,13 @@ pub(super) struct Basis {
     erasures: u64,
 }
 
+impl Basis {
+    /// How far the namespace had come.
+    pub(super) fn seq(&self) -> u64 {
+        self.head.unwrap_or(0)
+    }
+}
+
 /// Whether a batch is to be decided anew after this.
 pub(super) fn is_overtaken(error: &Error) -> bool {
     matches!(error.code(), "head_moved" | "journal_exists" | "row_exists")

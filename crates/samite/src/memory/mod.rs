@@ -9,13 +9,16 @@ mod cache;
 mod edges;
 mod erased;
 mod file;
+mod files;
 mod govern;
+mod graph;
 mod ingest;
 mod journal;
 mod kept;
 mod prompt;
 mod query;
 mod search;
+mod tool;
 mod vectors;
 pub(crate) mod views;
 mod visible;
@@ -24,7 +27,10 @@ mod write;
 pub use branch::{BranchMemory, NotAdopted, Promotion};
 pub(crate) use cache::Cache;
 pub(crate) use file::LOCK;
+use files::bad_call;
+pub use files::{FileAnswer, FileCommand};
 pub use govern::Revocation;
+pub use graph::{Deletion, Entity, GraphAnswer, GraphCall, KnowledgeGraph, Observations, Relation};
 pub use ingest::{
     DOCUMENT_EXTRACTOR, Document, DocumentFile, DocumentFormat, DocumentTree, HeldDocument, Ingested, Ingester,
     NotRead, document_tree, read_document,
@@ -37,6 +43,7 @@ pub use samite_memory::search::Scored;
 pub use samite_memory::{Ended, Saying, Standing, Standings};
 pub use samite_model::memory::*;
 pub use search::{FoundRecord, Recalled, Search, Seen, SeenBy};
+pub use tool::ToolWriter;
 pub use vectors::{Behind, ModelOutcome, ModelSource, SpaceState};
 pub use write::{NewRecord, Written};
 

@@ -65,6 +65,7 @@ mod sweeping;
 mod tenants;
 mod thinning;
 mod thinning_keeps;
+mod tool_views;
 mod unacknowledged;
 mod watched;
 mod workspaces;

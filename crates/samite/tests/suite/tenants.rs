@@ -6,7 +6,7 @@ use crate::support::{attached, event, options, principal, run, take};
 use samite::artifact::{ArtifactFilter, PutArtifact, UsageBy};
 use samite::embedded::{Embedded, EmbeddedOptions};
 use samite::erasure::{EraseOptions, EraseWhat};
-use samite::memory::{MemoryFilter, Namespace, NewRecord, RecordKind, Trust};
+use samite::memory::{FileCommand, GraphCall, MemoryFilter, Namespace, NewRecord, RecordKind, ToolWriter, Trust};
 use samite::merge::MergeRequest;
 use samite::recover::{RecoverOptions, Site};
 use samite::run::RunStep;
@@ -134,6 +134,8 @@ async fn answers(client: &Client, ids: &Ids, scratch: &Path) -> Vec<(&'static st
         "memory" => memory().pin(record, true).await;
         "memory" => memory().supersede(record, &fact("x")).await;
         "memory" => memory().correct(record, &fact("x")).await;
+        "memory" => memory().file_command(&FileCommand::Delete { path: "/memories/a".to_owned() }, &ToolWriter::default()).await;
+        "memory" => memory().graph_call(&GraphCall::DeleteEntities { entity_names: vec!["Ada".to_owned()] }, &ToolWriter::default()).await;
         "memory" => memory().ingester().documents().await.map(|all| all.len());
         "memory" => memory().assert(&NewRecord { inputs: vec![record], ..fact("x") }).await;
         "fork" => client.fork(session, ForkOptions::default()).await.map(|_| ());

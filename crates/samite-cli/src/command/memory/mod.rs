@@ -5,8 +5,10 @@ mod brief;
 mod diff;
 mod encoder;
 mod endpoint;
+mod files;
 mod forget;
 mod get;
+mod graph;
 mod history;
 mod ingest;
 mod list;
@@ -22,6 +24,7 @@ mod search;
 mod seen;
 mod stats;
 mod supersede;
+mod tool;
 mod why;
 mod within;
 
@@ -56,6 +59,8 @@ pub(crate) enum Memory {
     Diff(diff::Diff),
     Why(why::Why),
     Seen(seen::Seen),
+    Files(files::Files),
+    Graph(graph::Graph),
     Stats(stats::Stats),
 }
 
@@ -80,6 +85,8 @@ impl Memory {
             Self::Promote(command) => command.run(surface).await,
             Self::Diff(command) => command.run(surface).await,
             Self::Why(command) => command.run(surface).await,
+            Self::Files(command) => command.run(surface).await,
+            Self::Graph(command) => command.run(surface).await,
             Self::Seen(command) => command.run(surface).await,
             Self::Stats(command) => command.run(surface).await,
         }

@@ -3,7 +3,9 @@
 use super::garden::Garden;
 use super::surfaces::{Surface, in_form, surface};
 use futures_lite::future::block_on;
-use samite::memory::{Document, Edge, Extractor, Memory, Namespace, NewRecord, RecordKind, Trust};
+use samite::memory::{
+    Document, Edge, Extractor, FileCommand, GraphCall, Memory, Namespace, NewRecord, RecordKind, ToolWriter, Trust,
+};
 use serde_json::json;
 
 pub(crate) const ALL: &[Surface] = &[
@@ -13,6 +15,7 @@ pub(crate) const ALL: &[Surface] = &[
     surface("memory: metadata, sources, extractors, relations", 24, around),
     surface("memory: what ended, and why", 16, ended),
     surface("memory: documents, their names and headings", 12, documents),
+    surface("memory: other tools' views", 12, views),
     surface("memory: records that are too large for a journal", 2, large),
 ];
 
@@ -82,6 +85,31 @@ fn documents(garden: &Garden, texts: &[String]) {
             let name = format!("{number} {name}.md");
             let document = Document { name: &name, bytes: text.as_bytes(), format: None, trust: Trust::User };
             block_on(memory.ingester().ingest(&document)).unwrap();
+        }
+    }
+}
+
+fn views(garden: &Garden, texts: &[String]) {
+    let memory = namespace(garden, &["views"]);
+    let by = ToolWriter { trust: Trust::User, ..ToolWriter::default() };
+    for (number, of) in texts.chunks(6).enumerate() {
+        let [name, old, new, entity, observation, relation] = of else { panic!("six each") };
+        let path = format!("/memories/{number} {name}.md");
+        for input in [
+            json!({ "command": "create", "path": path, "file_text": old }),
+            json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": new }),
+        ] {
+            let said = block_on(memory.file_command(&FileCommand::parse(input).unwrap(), &by)).unwrap();
+            assert!(!said.is_error, "{said:?}");
+        }
+        let entities = json!([{ "name": entity, "entityType": "thing", "observations": [observation] }]);
+        let relations = json!([{ "from": entity, "to": "another", "relationType": relation }]);
+        for call in [
+            json!({ "name": "create_entities", "arguments": { "entities": entities } }),
+            json!({ "name": "create_relations", "arguments": { "relations": relations } }),
+        ] {
+            let said = block_on(memory.graph_call(&GraphCall::parse(call).unwrap(), &by)).unwrap();
+            assert!(said.structured.is_some(), "{said:?}");
         }
     }
 }
