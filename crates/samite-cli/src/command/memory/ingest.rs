@@ -183,6 +183,7 @@ fn words(reason: &str) -> &str {
         "name" => "its name is no text, or has control characters",
         "unreadable" => "cannot be read",
         "gone" => "it went meanwhile",
+        "less_trusted" => "its pieces are trusted more than --trust says",
         other => other,
     }
 }
