@@ -35,6 +35,7 @@ mod imports_grown;
 mod imports_rows;
 mod ingesting;
 mod keeping;
+mod leaking;
 mod limits;
 mod long;
 mod memories;
