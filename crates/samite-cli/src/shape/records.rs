@@ -134,7 +134,7 @@ impl RecordsShape {
                         decided(records.retentions.get(&Retained::Artifact))
                     ),
                 ),
-                kept("memory", "until it is erased: `memory forget`, `erase --memory`"),
+                kept("memory", &decided(records.retentions.get(&Retained::Memory))),
                 kept("trees", "of branches that are not current for 30 days, else until they are erased"),
                 kept("acts", &acts),
             ],

@@ -17,11 +17,13 @@ pub enum Retained {
     Artifact,
     /// The audit log.
     Audit,
+    /// Records of long-term memory, from when they were last said, or something that was made of them was.
+    Memory,
 }
 
 impl Retained {
     /// Every one.
-    pub const ALL: [Self; 3] = [Self::Session, Self::Artifact, Self::Audit];
+    pub const ALL: [Self; 4] = [Self::Session, Self::Artifact, Self::Audit, Self::Memory];
 
     /// The name in commands, entries and JSON.
     pub const fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Retained {
             Self::Session => "session",
             Self::Artifact => "artifact",
             Self::Audit => "audit",
+            Self::Memory => "memory",
         }
     }
 
@@ -43,6 +46,7 @@ impl Retained {
             Self::Session => 1,
             Self::Artifact => 2,
             Self::Audit => 3,
+            Self::Memory => 4,
         }
     }
 

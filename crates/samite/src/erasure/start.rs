@@ -341,7 +341,10 @@ impl Client {
         let mut records = plan.records.clone();
         records.sort_unstable();
         records.dedup();
-        let record_hashes = core.record_hashes(&facts, &records).await?;
+        let record_hashes = match why {
+            Why::Asked => core.record_hashes(&facts, &records).await?,
+            Why::Retention => Vec::new(),
+        };
         let runs = if scope.destroys_keys() { plan.foreign } else { plan.runs };
         let kept = Some(core.rows_to_keep(&runs, &plan.close).await?);
         let commitments = core.commitments(&runs, &plan.close).await?;

@@ -1,19 +1,22 @@
-//! Retention: how long sessions and artifacts are kept, what is due, and erasing that.
+//! Retention: how long sessions, artifacts and records of long-term memory are kept, what is due, and erasing that.
 
 use super::{ROUNDS, contended, views};
 use crate::artifact::ArtifactFilter;
 use crate::client::Client;
 use crate::core::Core;
 use crate::embedded::Embedded;
-use crate::erasure::{EraseOptions, EraseWhat, Why, keeps};
+use crate::erasure::{EraseOptions, EraseWhat, Why, keeps, keeps_owner};
+use crate::memory::{Namespace, Standing};
 use crate::payload::RetentionSet;
 use crate::views::register;
 use samite_ledger::{JournalFilter, Read};
 use samite_model::artifact::Kept;
 use samite_model::erasure::Hold;
 use samite_model::policy::retention::{Retained, is_due};
-use samite_model::{ArtifactId, EntryKind, Error, FamilyId, Header, Observer, Pseudonym, Result, SessionId, limits};
-use std::collections::BTreeMap;
+use samite_model::{
+    ArtifactId, EntryKind, Error, FamilyId, Header, Observer, Pseudonym, RecordId, Result, SessionId, limits,
+};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Something whose time is over.
@@ -23,11 +26,15 @@ pub struct Due {
     pub kind: Retained,
     /// Whose it is.
     pub owner: Pseudonym,
-    /// The session, or the one in which the artifact was made.
-    pub session: SessionId,
+    /// The session, or the one in which the artifact was made; none for records.
+    pub session: Option<SessionId>,
     /// The artifact.
     pub artifact: Option<ArtifactId>,
-    /// Since when it was not touched, in nanoseconds since 1970.
+    /// The namespace of records.
+    pub namespace: Option<Namespace>,
+    /// Those of its records that are due, in the order in which they came.
+    pub records: Vec<RecordId>,
+    /// Since when it was not touched, in nanoseconds since 1970; of records, the oldest of them.
     pub since: i64,
     /// Whether a legal hold keeps it.
     pub held: bool,
@@ -42,6 +49,25 @@ pub struct AuditRetention {
     pub days: u32,
     /// Where older leaves go; none leaves them in the store.
     pub archive: Option<PathBuf>,
+}
+
+impl Due {
+    /// One that is a whole namespace's, or nothing's yet.
+    fn new(kind: Retained, owner: Pseudonym, since: i64, held: bool) -> Self {
+        let (session, artifact, namespace) = (None, None, None);
+        Self { kind, owner, session, artifact, namespace, records: Vec::new(), since, held, erasure: None }
+    }
+
+    /// What an erasure of it is of.
+    fn what(&self) -> Option<EraseWhat> {
+        match (&self.namespace, self.artifact, self.session) {
+            (Some(namespace), ..) => {
+                Some(EraseWhat::Records { namespace: namespace.clone(), records: self.records.clone() })
+            }
+            (None, Some(artifact), _) => Some(EraseWhat::Artifact(artifact)),
+            (None, None, session) => session.map(EraseWhat::Session),
+        }
+    }
 }
 
 impl Core {
@@ -132,7 +158,9 @@ impl Client {
     }
 
     /// What is due by a time (ns since 1970; none is now), of all persons of the tenant: sessions of which no branch was written
-    /// to for so long, and artifacts that were published so long ago and for which, and for whose type, nothing was decided.
+    /// to for so long, artifacts that were published so long ago and for which, and for whose type, nothing was decided, and
+    /// records that were last said so long ago, as was everything that was made of them: those of a namespace together, and those
+    /// that a hold keeps apart from the others.
     ///
     /// # Errors
     /// `denied` (`scope_missing`) for who may not operate the tenant; `corrupt` when something cannot be read.
@@ -165,9 +193,9 @@ impl Client {
             for artifact in self.artifacts(&all).await? {
                 let (record, session) = (&artifact.record, artifact.record.lineage.session);
                 if !artifact.collected && artifact.kept == Kept::NoPolicy && is_due(record.published, *days, by) {
-                    let (since, artifact) = (record.published, Some(record.artifact));
-                    let held = held(session);
-                    due.push(Due { kind: Retained::Artifact, owner, session, artifact, since, held, erasure: None });
+                    let (session, artifact) = (Some(session), Some(record.artifact));
+                    let one = Due::new(Retained::Artifact, owner, record.published, held(record.lineage.session));
+                    due.push(Due { session, artifact, ..one });
                 }
             }
         }
@@ -177,16 +205,25 @@ impl Client {
                 let Ok(session) = session else { continue };
                 let since = self.last_touched(session.id, session.created_at).await?;
                 if is_due(since, *days, by) {
-                    let (session, held) = (session.id, held(session.id));
-                    due.push(Due {
-                        kind: Retained::Session,
-                        owner,
-                        session,
-                        artifact: None,
-                        since,
-                        held,
-                        erasure: None,
-                    });
+                    let one = Due::new(Retained::Session, owner, since, held(session.id));
+                    due.push(Due { session: Some(session.id), ..one });
+                }
+            }
+        }
+        if let Some(days) = retentions.get(&Retained::Memory) {
+            for (namespace, _) in self.memory_namespaces().await? {
+                let standings = self.memory(namespace.clone()).standings(None).await?;
+                let kept = |session: Option<SessionId>| session.map_or_else(|| keeps_owner(holds, owner), held);
+                let ages = ages(standings.all(), kept);
+                for held in [false, true] {
+                    let mut one = Due::new(Retained::Memory, owner, i64::MAX, held);
+                    for age in ages.iter().filter(|age| age.held == held && is_due(age.since, *days, by)) {
+                        one.since = one.since.min(age.since);
+                        one.records.push(age.record);
+                    }
+                    if !one.records.is_empty() {
+                        due.push(Due { namespace: Some(namespace.clone()), ..one });
+                    }
                 }
             }
         }
@@ -207,6 +244,46 @@ impl Client {
     }
 }
 
+/// How old a record is, and whether a hold keeps it.
+struct Age {
+    record: RecordId,
+    since: i64,
+    held: bool,
+}
+
+/// How old records are: as young as the last time that each was said, and as what was made of it, which would go with it. A hold on
+/// that keeps it too.
+fn ages(all: &[Standing], is_held: impl Fn(Option<SessionId>) -> bool) -> Vec<Age> {
+    let mut places = HashMap::new();
+    let mut ages = Vec::with_capacity(all.len());
+    for (place, standing) in all.iter().enumerate() {
+        let mut age = Age { record: standing.record.record, since: i64::MIN, held: false };
+        places.insert(age.record, place);
+        for (id, from, time) in standing.sayings() {
+            places.insert(id, place);
+            age.since = age.since.max(time);
+            age.held |= is_held(from.session);
+        }
+        ages.push(age);
+    }
+    // What is made of something is written after it, but for what is said again later.
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for (place, standing) in all.iter().enumerate().rev() {
+            let Some((since, held)) = ages.get(place).map(|age| (age.since, age.held)) else { continue };
+            for input in standing.sayings().flat_map(|(_, from, _)| &from.inputs) {
+                let Some(age) = places.get(input).and_then(|place| ages.get_mut(*place)) else { continue };
+                if age.since < since || age.held < held {
+                    (age.since, age.held) = (age.since.max(since), age.held | held);
+                    moved = true;
+                }
+            }
+        }
+    }
+    ages
+}
+
 impl Embedded {
     /// Erases what is due now, of all persons of the tenant, each with a proof of its own, and answers with all of it; what is
     /// under a legal hold stays. One that is cut off is finished as any erasure is, and the rest is due the next time.
@@ -219,13 +296,7 @@ impl Embedded {
         let persons = client.for_each_person().await?;
         for one in &mut due {
             let Some(person) = persons.iter().find(|person| person.subject.pseudonym == one.owner) else { continue };
-            let what = match one.artifact {
-                Some(artifact) => EraseWhat::Artifact(artifact),
-                None => EraseWhat::Session(one.session),
-            };
-            if one.held {
-                continue;
-            }
+            let Some(what) = one.what().filter(|_| !one.held) else { continue };
             client.permit_letting_go(&what, one.owner)?;
             let reason = format!("retention of kind {}", one.kind.name());
             let options = EraseOptions { what, reason, also: Vec::new(), observer: observer.clone() };

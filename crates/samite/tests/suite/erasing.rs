@@ -532,7 +532,7 @@ fn retention_is_the_whole_tenants() {
         let on = ada.session_to_hold(held).await.unwrap();
         bo.set_hold(on, "case 12").await.unwrap();
         let mut due: Vec<(SessionId, bool)> =
-            bo.retention_due(None).await.unwrap().iter().map(|one| (one.session, one.held)).collect();
+            bo.retention_due(None).await.unwrap().iter().map(|one| (one.session.unwrap(), one.held)).collect();
         due.sort();
         let mut expected = vec![(of_ada, false), (of_bo, false), (held, true)];
         expected.sort();

@@ -53,6 +53,7 @@ mod recovery;
 mod redaction;
 mod releases;
 mod repeats;
+mod retaining_memory;
 mod revoking;
 mod scripts;
 mod sessions;

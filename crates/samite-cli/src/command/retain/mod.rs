@@ -5,7 +5,7 @@ mod preview;
 mod set;
 mod show;
 
-use crate::printer::words::{rfc3339, short_id, time};
+use crate::printer::words::{count, rfc3339, short_id, time};
 use crate::printer::{Answer, Column, Page, Style, Table};
 use crate::surface::Surface;
 use clap::Subcommand;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::process::ExitCode;
 
-/// Decide how long sessions and artifacts are kept, and erase what is due; nothing decided keeps all
+/// Decide how long sessions, artifacts and memory are kept, and erase what is due; nothing decided keeps all
 #[derive(Debug, Subcommand)]
 pub(crate) enum Retain {
     Set(set::Set),
@@ -114,8 +114,11 @@ struct DueShape {
     kind: &'static str,
     subject: String,
     user: Option<String>,
-    session: String,
+    session: Option<String>,
     artifact: Option<String>,
+    /// The segments of the namespace.
+    namespace: Option<Vec<String>>,
+    records: Vec<String>,
     since: String,
     held: bool,
     erasure: Option<String>,
@@ -145,7 +148,7 @@ struct AllDue {
 }
 
 impl AllDue {
-    /// What is due, of sessions, artifacts and the audit log.
+    /// What is due, of sessions, artifacts, memory and the audit log.
     async fn read(client: &Client) -> Result<Self> {
         let audit = client.audit();
         let archive = client.audit_retention().await?.and_then(|kept| kept.archive);
@@ -183,8 +186,10 @@ impl AllDue {
             kind: one.kind.name(),
             subject: one.owner.to_string(),
             user: users.get(&one.owner).cloned().flatten(),
-            session: one.session.to_string(),
+            session: one.session.map(|session| session.to_string()),
             artifact: one.artifact.map(|artifact| artifact.to_string()),
+            namespace: one.namespace.as_ref().map(|namespace| namespace.segments().to_vec()),
+            records: one.records.iter().map(ToString::to_string).collect(),
             since: rfc3339(one.since),
             held: one.held,
             erasure: one.erasure.map(|erasure| erasure.to_string()),
@@ -228,7 +233,12 @@ impl Answer for AllDue {
             ("ERASURE", Column::Left),
         ]);
         for one in &self.due {
-            let id = short_id(one.artifact.as_deref().unwrap_or(&one.session));
+            let id = match &one.namespace {
+                Some(namespace) => {
+                    format!("{} of {}", count(one.records.len() as u64, "record"), namespace.join(" / "))
+                }
+                None => one.artifact.as_deref().or(one.session.as_deref()).map(short_id).unwrap_or_default(),
+            };
             let held = if one.held { "stays: legal hold" } else { "" };
             let erasure = one.erasure.as_deref().map(short_id).unwrap_or_default();
             let user = one.user.clone().unwrap_or_else(|| short_id(&one.subject));

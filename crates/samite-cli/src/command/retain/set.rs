@@ -13,14 +13,15 @@ use std::process::ExitCode;
 ///
 /// Nothing goes by that alone: `samite retain preview` shows what is due, `samite retain apply` erases it. A session is due
 /// when none of its branches was written to for so long; an artifact so long after its publication, where `samite
-/// artifact keep` and `samite artifact policy` decided nothing for it. What of the audit log is older, at least 183
-/// days, moves to the folder that --archive names, where it verifies, and out of the store. Without --archive none is
-/// named any more, and nothing moves.
+/// artifact keep` and `samite artifact policy` decided nothing for it; a record of long-term memory so long after it was
+/// last said, or something that was made of it was, pinned or not. What of the audit log is older, at least 183 days, moves to the folder that --archive names, where it verifies, and out of the store. Without --archive none is named any more,
+/// and nothing moves.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   samite retain set session 400d
   samite retain set artifact 7y
+  samite retain set memory 2y
   samite retain set audit 400d --archive /mnt/cold
   samite retain set session keep")]
 pub(crate) struct Set {
@@ -42,6 +43,8 @@ enum Kind {
     Artifact,
     /// The audit log
     Audit,
+    /// Records of long-term memory
+    Memory,
 }
 
 impl Set {
@@ -50,6 +53,7 @@ impl Set {
             Kind::Session => Retained::Session,
             Kind::Artifact => Retained::Artifact,
             Kind::Audit => Retained::Audit,
+            Kind::Memory => Retained::Memory,
         };
         let kept = if self.duration == "keep" { None } else { Some(days(&self.duration)?) };
         let client = surface.open(Access::Create)?.client().await?;
