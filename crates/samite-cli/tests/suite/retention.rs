@@ -102,3 +102,41 @@ fn the_audit_log_is_kept_for_its_floor_and_then_moves_to_the_archive_that_is_nam
     let set = place.json(&["retain", "set", "audit", "keep"]).json();
     assert_eq!(set["retentions"][2], json!({"kind": "audit", "days": null, "archive": null}));
 }
+
+#[test]
+fn records_of_long_term_memory_go_by_their_age_and_what_is_held_stays() {
+    let place = Place::new();
+    let session = place.session();
+    let seq = place.say(&session, "said there");
+    let id = |answer: Value| text(&answer, "/id");
+    let add = |said: &str, more: &[&str]| {
+        id(place.json(&[&["memory", "add", "-n", "team", "-n", "notes", said], more].concat()).json())
+    };
+    let gone = add("gone by its age", &[]);
+    let of =
+        place.json(&["memory", "add", "-n", "team", "-n", "notes", "kept by the hold", "--session", &session]).json();
+    place.json(&["memory", "promote", "-n", "team", "-n", "notes", &session]).json();
+    assert!(seq > 0 && !id(of).is_empty());
+    let kept = place.json(&["memory", "list", "-n", "team", "-n", "notes"]).json();
+    let kept = text(&kept, "/records/1/id");
+    place.json(&["hold", "set", "--session", &session, "--reason", "case 12"]).json();
+    assert_eq!(place.json(&["retain", "preview"]).json()["due"], json!([]));
+    let set = place.json(&["retain", "set", "memory", "0d"]).json();
+    assert_eq!(set["retentions"][3], json!({"kind": "memory", "days": 0, "archive": null}));
+    let preview = place.json(&["retain", "preview"]).json();
+    let of =
+        |one: &Value| (one["namespace"].clone(), one["records"].clone(), one["held"].clone(), one["session"].clone());
+    let due: Vec<_> = preview["due"].as_array().unwrap().iter().map(of).collect();
+    let namespace = json!(["team", "notes"]);
+    assert_eq!(due[0], (namespace.clone(), json!([gone]), json!(false), json!(null)));
+    assert_eq!((due.len(), &due[1]), (2, &(namespace, json!([kept]), json!(true), json!(null))));
+    assert!(place.run(&["retain", "preview"]).ok().contains("1 record of team / notes"));
+    assert_eq!(place.json(&["retain", "apply"]).error(2)["code"], "not_confirmed");
+    let applied = place.json(&["retain", "apply", "--yes"]).json();
+    let proof = place.json(&["erase", "show", &text(&applied, "/due/0/erasure")]).json();
+    assert_eq!((&proof["state"], &proof["reason"]), (&json!("done"), &json!("retention of kind memory")));
+    let left = place.json(&["memory", "list", "-n", "team", "-n", "notes", "--all"]).json();
+    assert_eq!((left["records"].as_array().unwrap().len(), text(&left, "/records/0/id")), (1, kept));
+    assert!(place.run(&["records"]).ok().contains("memory"));
+    assert_eq!(place.json(&["verify", "--rebuild"]).status, 0);
+}

@@ -274,7 +274,7 @@ fn ages(all: &[Standing], is_held: impl Fn(Option<SessionId>) -> bool) -> Vec<Ag
             let Some((since, held)) = ages.get(place).map(|age| (age.since, age.held)) else { continue };
             for input in standing.sayings().flat_map(|(_, from, _)| &from.inputs) {
                 let Some(age) = places.get(input).and_then(|place| ages.get_mut(*place)) else { continue };
-                if age.since < since || age.held < held {
+                if age.since < since || (held && !age.held) {
                     (age.since, age.held) = (age.since.max(since), age.held | held);
                     moved = true;
                 }
