@@ -125,3 +125,57 @@ fn what_a_page_said_is_in_no_prompt_until_somebody_approves_it() {
     with(&place, "off", &["revoke", "--source", "evil.example", "--reason", "on second thoughts", "--yes"]).ok();
     assert!(!prompt().contains("evil"));
 }
+
+#[test]
+fn what_comes_by_standard_input_or_as_metadata_comes_back_as_it_was_or_changes_nothing() {
+    let place = Place::new();
+    let add = |input: &[u8], more: &[&str]| {
+        let arguments = [&["--json", "memory", "add", "-n", "notes", "-", "--trust", "user"], more].concat();
+        place.run_with_input(&arguments, input)
+    };
+    let record = |did: Did| -> Value {
+        let id = text(&serde_json::from_str(&did.ok()).unwrap(), "/id");
+        serde_json::from_str(&with(&place, "off", &["get", &id]).ok()).unwrap()
+    };
+    let large = "0123456789abcde ".repeat((1 << 20) / 16);
+    for said in [
+        "a\0nul and \u{7f}",
+        "\u{feff}begins with a mark",
+        "\\ud800 is no letter",
+        "crlf\r\nends\r\n",
+        "\u{5317}\u{4eac}",
+        &large,
+    ] {
+        let stored = record(add(said.as_bytes(), &[]));
+        assert!(stored["record"]["text"] == said, "{:.60}", stored["record"]["text"]);
+    }
+    for (question, said) in
+        [("nul", "a\0nul and \u{7f}"), ("\u{5317}", "\u{5317}\u{4eac}"), ("mark begins", "\u{feff}begins with a mark")]
+    {
+        assert_eq!(first(&found(&place, "off", question)), said);
+    }
+    // What is no JSON is kept as the text that it is, and what is JSON as what it says.
+    for (given, kept) in [
+        ("\"\\ud800\"", Value::from("\"\\ud800\"")),
+        ("\"\\ud83e\\udd80\"", Value::from("\u{1f980}")),
+        ("1e999", Value::from("1e999")),
+        ("{\"a\":[null,\"\\u0000\"]}", serde_json::json!({"a": [null, "\0"]})),
+        ("", Value::from("")),
+        ("NaN", Value::from("NaN")),
+    ] {
+        let stored = record(add(format!("has {given}").as_bytes(), &["--metadata", &format!("odd={given}")]));
+        assert_eq!(stored["record"]["metadata"]["odd"], kept, "{given}");
+    }
+    let listed = || with(&place, "off", &["list", "--all"]).ok();
+    let before = listed();
+    let deep = format!("odd={}{}", "[".repeat(4000), "]".repeat(4000));
+    assert_ne!(add(b"x", &["--metadata", "no value"]).status, 0);
+    assert_eq!(add(&[b'a', 0xff, 0xfe], &[]).error(2)["code"], "not_text");
+    assert_eq!(add(format!("{large}x").as_bytes(), &[]).error(2)["code"], "input_too_large");
+    assert_eq!(add(b"", &[]).error(2)["code"], "empty_text");
+    assert_eq!(add(b" \r\n\t\0", &[]).error(2)["code"], "empty_text");
+    assert_eq!(listed(), before);
+    // Too deep for a parser is a text too.
+    let stored = record(add(b"deep", &["--metadata", &deep]));
+    assert_eq!(stored["record"]["metadata"]["odd"].as_str(), deep.strip_prefix("odd="));
+}
