@@ -29,6 +29,7 @@ mod going_back;
 mod guarantees;
 mod help;
 mod hooks;
+mod hostile_records;
 mod imports;
 mod ingesting;
 mod interrupts;

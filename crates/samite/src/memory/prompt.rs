@@ -5,6 +5,7 @@ use super::{Memory, MemoryFilter};
 use samite_memory::Standing;
 use samite_model::Result;
 use serde_json::json;
+use std::fmt::Write as _;
 
 /// A token is about so many bytes of text.
 const BYTES_A_TOKEN: usize = 4;
@@ -33,15 +34,29 @@ pub fn fenced<'a>(records: impl IntoIterator<Item = &'a Standing>, mark: &str) -
 /// A record on one line. JSON has no line break in a string, so no record can begin a line of its own.
 fn line(standing: &Standing) -> String {
     let (record, from) = (&standing.record, &standing.record.provenance);
-    json!({
+    let json = json!({
         "record": record.record, "kind": record.kind, "trust": from.trust, "source": from.source, "writer": from.writer.agent,
         "session": from.session, "pinned": standing.pinned, "text": record.text,
-    })
-    .to_string()
-    // What some readers take for the end of a line.
-    .replace('\u{2028}', "\\u2028")
-    .replace('\u{2029}', "\\u2029")
-    .replace('\u{85}', "\\u0085")
+    });
+    let mut line = String::new();
+    for char in json.to_string().chars() {
+        if acts(char) {
+            for unit in char.encode_utf16(&mut [0; 2]).iter() {
+                // Writing to a string does not fail.
+                let _ = write!(line, "\\u{unit:04x}");
+            }
+        } else {
+            line.push(char);
+        }
+    }
+    line
+}
+
+/// What some readers take for the end of a line, a terminal acts on, or nobody sees: as escapes they are still the same JSON.
+fn acts(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 impl Memory {
