@@ -382,8 +382,10 @@ fn what_is_remembered_is_forgotten_with_what_was_made_of_it() {
     let error = run(&["add", "born in May", "--trust", "model"]).error(6);
     assert_eq!(error["code"], "record_forgotten");
     assert_eq!(run(&["get", &first]).error(3)["code"], "no_record");
-    let held = |place: &Place| place.json(&["records"]).json()["categories"].to_string();
-    assert!(held(&place).contains(r#""category":"memory","count":1"#), "{}", held(&place));
+    // Some features of a build keep fields in the order in which they were written.
+    let held = place.json(&["records"]).json();
+    let of_memory = held["categories"].as_array().unwrap().iter().find(|one| one["category"] == "memory").unwrap();
+    assert_eq!(of_memory["count"], 1, "{held}");
 
     let whole = ["erase", "--memory", "team", "--memory", "notes", "--reason", "asked for"];
     assert_eq!(place.json(&whole).error(2)["code"], "not_confirmed");
