@@ -71,7 +71,7 @@ fn answer(found: &Recalled) -> Vec<(RecordId, String, u32, u32, Option<u32>)> {
 
 async fn everything(memory: &Memory) -> Vec<String> {
     let filter = MemoryFilter { all: true, ..MemoryFilter::default() };
-    memory.records(&filter).await.unwrap().into_iter().map(|one| one.record.text).collect()
+    memory.records(&filter).await.unwrap().into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 /// An encoder by the first letters of a text.

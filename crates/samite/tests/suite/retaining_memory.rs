@@ -30,7 +30,7 @@ fn of(text: &str, inputs: &[Written]) -> NewRecord {
 
 async fn all(memory: &Memory) -> Vec<String> {
     let filter = MemoryFilter { all: true, ..MemoryFilter::default() };
-    memory.records(&filter).await.unwrap().into_iter().map(|one| one.record.text).collect()
+    memory.records(&filter).await.unwrap().into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 /// What is due: of whose namespace, which records, and whether a hold keeps them.
