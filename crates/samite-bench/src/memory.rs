@@ -11,7 +11,7 @@ use samite_embed::{Builtin, Side, Space};
 use samite_host::files;
 use samite_memory::Bits;
 use samite_memory::search::{Index, Wanted, score};
-use samite_model::{Error, Result};
+use samite_model::{Error, Result, SpaceId};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -125,13 +125,13 @@ fn parts(scratch: &Scratch, words: &Memory, encoder: &Questions, measure: &mut M
         index.put_vector(space, document, vectors.first().map_or(&[], Vec::as_slice))?;
     }
     let vectors = encoder.embed(&[QUESTION], Side::Query)?;
-    let vector = vectors.first().map(|vector| (space, vector.as_slice()));
+    let vectors: Vec<(SpaceId, &[f32])> = vectors.iter().map(|vector| (space, vector.as_slice())).collect();
     let visible = Bits::all(index.documents());
     measure("of it: what words score / embedding", 0.25, &mut |_| {
-        score(&index, &visible, &Wanted { text: QUESTION, vector: None }).map(|_| ())
+        score(&index, &visible, &Wanted { text: QUESTION, vectors: &[] }).map(|_| ())
     })?;
     measure("of it: what words and vectors score / embedding", 0.5, &mut |_| {
-        score(&index, &visible, &Wanted { text: QUESTION, vector }).map(|_| ())
+        score(&index, &visible, &Wanted { text: QUESTION, vectors: &vectors }).map(|_| ())
     })?;
     measure("of it: that nothing came since / embedding", 0.1, &mut |_| block_on(words.standings(None)).map(|_| ()))?;
     // An entry of about the size, as durable.

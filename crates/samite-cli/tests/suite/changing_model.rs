@@ -34,7 +34,9 @@ fn copied(place: &Place) -> String {
 fn vectors(place: &Place) -> Vec<PathBuf> {
     fn below(path: PathBuf, found: &mut Vec<PathBuf>) {
         if path.is_dir() {
-            fs::read_dir(path).unwrap().for_each(|entry| below(entry.unwrap().path(), found));
+            for entry in fs::read_dir(path).unwrap() {
+                below(entry.unwrap().path(), found);
+            }
         } else if path.extension().is_some_and(|extension| extension == "vectors") {
             found.push(path);
         }
@@ -90,7 +92,7 @@ fn a_change_that_is_killed_anywhere_goes_on() {
     // A model that is another one by now is none of the namespace's.
     fs::write(place.path().join("model/1_Pooling/config.json"), "{}").unwrap();
     assert_eq!(did(&place, &["search", "-n", "notes", "box"], &[]).error(4)["code"], "space_mismatch");
-    assert_eq!(did(&place, &["search", "-n", "notes", "box"], &[("SAMITE_EMBEDDER", "off")]).ok().len() > 2, true);
+    assert!(did(&place, &["search", "-n", "notes", "box"], &[("SAMITE_EMBEDDER", "off")]).ok().contains("box"));
     let back = answer(&place, &["reindex", "-n", "notes", "--to", "builtin"]);
     assert_eq!(back["made"], 3);
     assert_eq!(did(&place, &["reindex", "-n", "notes", "--abandon"], &[]).error(3)["code"], "no_model_change");

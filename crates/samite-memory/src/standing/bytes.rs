@@ -338,7 +338,7 @@ mod tests {
                 Operation::Revoked(Revoked { records, reason: "bad".into(), source })
             }
             8 => {
-                let step = if other % 2 == 0 { ModelStep::Begun } else { ModelStep::Done };
+                let step = if other.is_multiple_of(2) { ModelStep::Begun } else { ModelStep::Done };
                 Operation::Model(Box::new(ModelChanged { step, model: model() }))
             }
             _ => Operation::Settled(MemorySettings { share: other, ..MemorySettings::default() }),

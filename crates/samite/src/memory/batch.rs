@@ -9,6 +9,7 @@ use samite_ledger::{Append, Commit, Guard, JournalKind, NewJournal};
 use samite_memory::Standings;
 use samite_model::memory::{Asserted, Changed, Opened, Operation, Record, Replaces, Retracted};
 use samite_model::{EntryKind, Error, FamilyId, JournalId, Position, RecordId, Result};
+use std::sync::Arc;
 
 /// How often a batch is decided anew because somebody else wrote.
 pub(super) const TRIES: usize = 16;
@@ -30,9 +31,9 @@ pub(super) struct Basis {
     /// How far it had come; none where it is not there.
     head: Option<u64>,
     /// Where its records stand.
-    pub(super) standings: Standings,
-    /// What had been erased by then.
-    erasures: u64,
+    pub(super) standings: Arc<Standings>,
+    /// What had been erased by then; none while something was.
+    erasures: Option<u64>,
 }
 
 impl Basis {
@@ -50,20 +51,20 @@ pub(super) fn is_overtaken(error: &Error) -> bool {
 impl Memory {
     /// What stands now.
     pub(super) async fn basis(&self) -> Result<Basis> {
-        let erasures = self.client.core.erasures_so_far().await?;
+        let erasures = self.client.core.settled_erasures().await?;
         let (journal, state) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
         let head = state.map(|state| state.head);
         // Where somebody writes from here on, the head has moved when the batch comes.
-        let standings = self.shared_standings(None).await?;
+        let standings = self.shared_standings().await?;
         Ok(Basis { journal, head, standings, erasures })
     }
 
     /// Whether nothing was erased, and nobody wrote, since a basis was read or advanced.
     pub(super) async fn is_current(&self, basis: &Basis) -> Result<bool> {
         let (journal, state) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
-        let erasures = self.client.core.erasures_so_far().await?;
+        let erasures = self.client.core.settled_erasures().await?;
         let head = state.map(|state| state.head);
-        Ok((journal, head, erasures) == (basis.journal, basis.head, basis.erasures))
+        Ok(erasures.is_some() && (journal, head, erasures) == (basis.journal, basis.head, basis.erasures))
     }
 
     /// Commits changes, in their order, if nobody wrote since the basis was read; that is then what stands after them. When this returns,
@@ -111,7 +112,7 @@ impl Memory {
                 _ => continue,
             });
             let at = Position { journal, seq: before + drafts.len() as u64 };
-            basis.standings.apply(at, time, operation);
+            Arc::make_mut(&mut basis.standings).apply(at, time, operation);
         }
         if named.is_empty() && !drafts.iter().any(|draft| draft.kind == EntryKind::MEMORY_ASSERTED) {
             return Ok(());

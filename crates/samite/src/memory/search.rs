@@ -165,9 +165,10 @@ impl Memory {
         });
         let (journal, _) = self.client.core.memory_state(self.client.subject.pseudonym, &self.namespace).await?;
         // Whatever is asked about, vectors are those of now.
-        let encoders = match self.until.is_some() || search.recorded.is_some() {
-            true => self.encoders(self.shared(false).await?.standings.models()).await?,
-            false => self.encoders(standings.models()).await?,
+        let encoders = if self.until.is_some() || search.recorded.is_some() {
+            self.encoders(self.shared(false).await?.standings.models()).await?
+        } else {
+            self.encoders(standings.models()).await?
         };
         let mut index = Index::clone(&view.index);
         let mut behind = self.vectors(journal, erasures, standings, (&mut index, &encoders)).await;

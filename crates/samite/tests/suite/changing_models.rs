@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-const DIMENSIONS: usize = 16;
+const DIMENSIONS: u32 = 16;
 
 /// A model that adds up a direction for each word.
 struct Adding {
@@ -37,7 +37,7 @@ impl Adding {
             provider: "test".into(),
             model: name.into(),
             revision: String::new(),
-            dimensions: DIMENSIONS as u32,
+            dimensions: DIMENSIONS,
             pooling: Pooling::Mean,
             query_prefix: String::new(),
             passage_prefix: String::new(),
@@ -71,7 +71,7 @@ impl Embedder for Adding {
     fn embed(&self, texts: &[&str], _: Side) -> Result<Vec<Vec<f32>>> {
         self.texts.fetch_add(texts.len(), Ordering::SeqCst);
         let of = |text: &&str| {
-            let mut sum = vec![0.25; DIMENSIONS];
+            let mut sum = vec![0.25; DIMENSIONS as usize];
             text.to_lowercase()
                 .split(|char: char| !char.is_alphanumeric())
                 .for_each(|word| self.direction(word, &mut sum));
@@ -187,7 +187,7 @@ fn a_model_is_changed_and_the_old_vectors_go() {
         assert_eq!(ask(&other.with_models(shelf.clone()), &word(7)).await.spaces, [two.space.id()]);
         let error = other.with_embedder(one.clone()).search(&Search::new(word(7))).await.unwrap_err();
         assert_eq!(error.code(), "space_mismatch");
-        let both = [one.space.id(), two.space.id()].map(|id| id.short().to_string());
+        let both = [one.space.id(), two.space.id()].map(|id| id.short());
         assert!(both.iter().all(|id| error.message().contains(id)), "{error}");
         assert_eq!(code(other.with_embedder(one).embed_all(&Observer::default()).await), "space_mismatch");
         assert_eq!(ask(&other.with_embedder(two), &word(7)).await.spaces.len(), 1);

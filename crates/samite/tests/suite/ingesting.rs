@@ -41,7 +41,7 @@ async fn standing(memory: &Memory) -> Vec<Standing> {
 }
 
 async fn texts(memory: &Memory) -> Vec<String> {
-    standing(memory).await.into_iter().map(|one| one.record.text).collect()
+    standing(memory).await.into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 /// A section that is a piece of its own.
@@ -94,7 +94,7 @@ fn a_piece_says_where_it_is_from() {
         // Of code the language is said.
         let source = Document { trust: Trust::Model, ..of("src/main.rs", "fn main() {}\n") };
         memory.ingester().ingest(&source).await.unwrap();
-        let found = standing(&memory).await.pop().unwrap().record.metadata;
+        let found = standing(&memory).await.pop().unwrap().record.metadata.clone();
         assert_eq!((&found["format"], &found["language"]), (&json!("code"), &json!("rs")));
     });
 }

@@ -51,7 +51,7 @@ async fn graph(memory: &Memory, name: &str, arguments: Value) -> Value {
 
 async fn texts(memory: &Memory, recorded: Option<RecordedIn>) -> Vec<String> {
     let filter = MemoryFilter { recorded, ..MemoryFilter::default() };
-    memory.records(&filter).await.unwrap().into_iter().map(|one| one.record.text).collect()
+    memory.records(&filter).await.unwrap().into_iter().map(|one| one.record.text.clone()).collect()
 }
 
 fn create(path: &str, text: &str) -> Value {

@@ -64,7 +64,7 @@ impl Answer for Reindexed {
         page.line(format!("{} made", count(self.made, "vector")));
         match (&self.model, self.changed) {
             (Some(model), true) => {
-                page.line(format!("the model is {model} now; the vectors of the one before are gone"))
+                page.line(format!("the model is {model} now; the vectors of the one before are gone"));
             }
             (Some(model), false) => page.line(format!("the model was {model} before")),
             (None, _) => {}

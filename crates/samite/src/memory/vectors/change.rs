@@ -51,7 +51,7 @@ impl Memory {
         self.client.may_embed_with(embedder.as_ref()).await?;
         let model = Model { name: name.to_owned(), space: embedder.space().clone() };
         let models = self.models().await?;
-        let current = self.current(source.as_ref(), &models)?;
+        let current = current(source.as_ref(), &models)?;
         if let Some(next) = models.next.as_ref().filter(|next| next.space != model.space) {
             return Err(underway(next, &model));
         }
@@ -111,7 +111,7 @@ impl Memory {
         let current = match &self.encoding {
             Encoding::Words => models.current.clone(),
             Encoding::Pinned(embedder) => models.current.clone().or_else(|| Some(unnamed(embedder.as_ref()))),
-            Encoding::Named(source) => self.current(source.as_ref(), models).ok().flatten(),
+            Encoding::Named(source) => current(source.as_ref(), models).ok().flatten(),
         };
         let mut spaces = Vec::new();
         for (model, is_next) in
@@ -140,18 +140,6 @@ impl Memory {
         }
     }
 
-    /// The model that there is: the one that was chosen, or else the one that is used where nobody chose.
-    fn current(&self, source: &dyn ModelSource, models: &Models) -> Result<Option<Model>> {
-        match (&models.current, source.standard()) {
-            (Some(model), _) => Ok(Some(model.clone())),
-            (None, Some(name)) => {
-                let space = source.open(name)?.space().clone();
-                Ok(Some(Model { name: name.to_owned(), space }))
-            }
-            (None, None) => Ok(None),
-        }
-    }
-
     async fn say_model(&self, step: ModelStep, model: &Model) -> Result<()> {
         let said = ModelChanged { step, model: model.clone() };
         let draft = self.client.core.draft(EntryKind::MEMORY_MODEL, &said, Projection::default())?;
@@ -165,10 +153,22 @@ impl Memory {
         if models.current.is_none()
             && let Encoding::Named(source) = &self.encoding
         {
-            keep.extend(self.current(source.as_ref(), models)?.map(|model| model.space.id()));
+            keep.extend(current(source.as_ref(), models)?.map(|model| model.space.id()));
         }
         VectorFile::remove_others(&self.client.core, state.id, &keep)?;
         Ok(())
+    }
+}
+
+/// The model that there is: the one that was chosen, or else the one that is used where nobody chose.
+fn current(source: &dyn ModelSource, models: &Models) -> Result<Option<Model>> {
+    match (&models.current, source.standard()) {
+        (Some(model), _) => Ok(Some(model.clone())),
+        (None, Some(name)) => {
+            let space = source.open(name)?.space().clone();
+            Ok(Some(Model { name: name.to_owned(), space }))
+        }
+        (None, None) => Ok(None),
     }
 }
 

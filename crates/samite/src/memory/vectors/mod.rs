@@ -86,7 +86,8 @@ impl Memory {
                     break;
                 }
                 if let Some(rate) = rate.filter(|rate| *rate > 0) {
-                    std::thread::sleep(std::time::Duration::from_secs_f64(made.len() as f64 / f64::from(rate)));
+                    let batch = u32::try_from(made.len()).unwrap_or(u32::MAX);
+                    std::thread::sleep(std::time::Duration::from_secs(1) * batch / rate);
                 }
             }
             // Where nothing may be kept, there is no more to do; where something was erased, it is looked at anew.
