@@ -41,11 +41,11 @@ const TRIES: usize = 3;
 const FEWEST_KILLS: usize = 200;
 
 /// Points that no scenario passes: keys are destroyed over texts that are planted everywhere (`tests/suite/canaries`), where
-/// namespaces are large enough for an index to be kept too, refusals are taken in a test of their own (`tests/suite/policies`),
+/// namespaces are large enough for an index to be kept too, the model of one is changed by `tests/suite/changing_model.rs`, refusals are taken in a test of their own (`tests/suite/policies`),
 /// documents come in in another (`tests/suite/ingesting`), logs
 /// that are long enough to be pruned are the audit crate's, and transcripts are written for real agents, whose tests kill
 /// samite there.
-const ELSEWHERE: [&str; 23] = [
+const ELSEWHERE: [&str; 25] = [
     "audit.prune.anchored",
     "audit.prune.archived",
     "audit.prune.recorded",
@@ -59,11 +59,13 @@ const ELSEWHERE: [&str; 23] = [
     "files.new.named",
     "files.new.written",
     "memory.before_index",
+    "memory.before_vectors",
     "memory.index_kept",
     "memory.ingest.committed",
     "memory.model_begun",
     "memory.model_changed",
     "memory.model_made",
+    "memory.vectors_kept",
     "refusal.taken",
     "snapshot.separate",
     "transcript.before_write",
