@@ -208,7 +208,9 @@ impl Standings {
         if let Some(Replaces { record: replaced, changed, .. }) = replaces {
             self.end(replaced, &Ended::Replaced { by: id, changed }, time);
         }
-        let pinned = record.kind == RecordKind::Pinned && record.provenance.trust.may_be_pinned();
+        // What takes the place of what is in every prompt is in every prompt itself.
+        let was_pinned = replaces.is_some_and(|old| self.get(old.record).is_some_and(|old| old.pinned));
+        let pinned = (record.kind == RecordKind::Pinned || was_pinned) && record.provenance.trust.may_be_pinned();
         self.places.insert(id, self.all.len());
         let replaces = replaces.map(|replaces| replaces.record);
         let reason = "its source was revoked".to_owned();

@@ -152,6 +152,11 @@ impl RecordShape {
         short_id(&self.id)
     }
 
+    /// How it stands, in a word.
+    pub(crate) const fn state(&self) -> &'static str {
+        self.state
+    }
+
     /// What it says.
     pub(crate) fn text(&self) -> &str {
         &self.text

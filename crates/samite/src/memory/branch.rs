@@ -49,6 +49,8 @@ impl OnBranch {
 pub struct Promotion {
     /// The records that all sessions see from now on.
     pub records: Vec<RecordId>,
+    /// The records of the namespace that the branch retracted: nobody finds them from now on.
+    pub ended: Vec<RecordId>,
     /// Entries whose effect was there already, such as a record that another session wrote as well.
     pub there: u64,
     /// Records that took nobody's place, because that was taken or gone meanwhile.
@@ -463,6 +465,7 @@ fn taken_over(
         Operation::Retracted(said) => {
             let standing = stands(said.record)?;
             let (record, life) = (standing.record.record, standing.lives);
+            promotion.ended.push(record);
             Some(Operation::Retracted(Retracted { namespace: None, record, life, ..said }))
         }
         Operation::Pinned(said) => {

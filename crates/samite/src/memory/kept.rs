@@ -195,7 +195,8 @@ impl Memory {
             let tail = self.tail(&JournalState { head: last, ..state.clone() }, seq).await?;
             for (entry, done) in tail.entries {
                 if matches!(recorded, Some(RecordedIn::Time(time)) if entry.header.time > time) {
-                    return Ok((last, standings));
+                    // Up to there it stood so, and a next page may name that.
+                    return Ok((entry.position.seq.saturating_sub(1), standings));
                 }
                 self.apply(&state, &entry, done, tail.left.as_ref(), &mut standings)?;
             }

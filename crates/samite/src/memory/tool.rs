@@ -64,13 +64,22 @@ impl ToolWriter {
 impl Memory {
     /// Carries out a call that is decided on what stands: all that it changes or nothing. What it shows is recorded as a search for
     /// `question` before it is answered.
-    pub(super) async fn carry_out<T>(&self, question: &str, act: impl Fn(&Standings, i64) -> Acted<T>) -> Result<T> {
+    /// It ends nothing that is trusted more than `trust`.
+    pub(super) async fn carry_out<T>(
+        &self,
+        question: &str,
+        trust: Trust,
+        act: impl Fn(&Standings, i64) -> Acted<T>,
+    ) -> Result<T> {
         for _ in 0..TRIES {
             let mut basis = self.basis().await?;
             let Acted { answer, writes, ends, shown } = act(&basis.standings, self.client.core.now());
             let mut guards: Vec<Guard> = Vec::new();
             let mut changes = Vec::new();
             for record in ends {
+                if let Some(standing) = basis.standings.get(record) {
+                    self.check_may_end(standing, Some(trust))?;
+                }
                 changes.push(Change::Retract(record, None));
             }
             for ToolRecord { new, replaces } in writes {

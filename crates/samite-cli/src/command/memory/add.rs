@@ -1,12 +1,12 @@
 //! `samite memory add`.
 
 use super::new::New;
-use super::within::Target;
+use super::within::{Target, shape};
 use crate::printer::words::short_id;
 use crate::printer::{Answer, Page, Style};
 use crate::surface::{Access, Surface};
 use clap::Args;
-use samite::memory::Written;
+use samite::memory::{Memory, Written};
 use samite_model::Result;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -37,11 +37,16 @@ pub(super) struct Done {
     id: String,
     seq: u64,
     duplicate: bool,
+    /// `found`, or what keeps it from being found.
+    state: &'static str,
 }
 
 impl Done {
-    pub(super) fn new(written: Written) -> Self {
-        Self { id: written.record.to_string(), seq: written.at.seq, duplicate: written.duplicate }
+    /// What was written, as it is seen where it was.
+    pub(super) async fn new(written: Written, seen: &Memory) -> Result<Self> {
+        let (standing, settings) = (seen.record_of(written.record, None).await?, seen.settings().await?);
+        let state = shape(&standing, &settings).state();
+        Ok(Self { id: written.record.to_string(), seq: written.at.seq, duplicate: written.duplicate, state })
     }
 }
 
@@ -49,6 +54,16 @@ impl Answer for Done {
     fn show(&self, page: &mut Page) {
         let words = if self.duplicate { " was there already" } else { " is written" };
         page.spans(&[(Style::Strong, &short_id(&self.id)), (Style::Plain, words)]);
+        match self.state {
+            "quarantined" => {
+                page.styled(Style::Care, "nobody finds it until it is approved: `samite memory quarantine approve`")
+            }
+            "rejected" => page.styled(
+                Style::Care,
+                "it was rejected, and nobody finds it: `samite memory quarantine approve` takes that back",
+            ),
+            _ => {}
+        }
     }
 }
 
@@ -65,7 +80,7 @@ impl Add {
             }
             None => memory.assert(&new).await?,
         };
-        surface.printer.answer(&Done::new(written))?;
+        surface.printer.answer(&Done::new(written, &self.target.seen(&client).await?).await?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

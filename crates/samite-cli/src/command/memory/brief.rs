@@ -3,7 +3,8 @@
 use super::encoder::with_encoder;
 use super::search::mark;
 use super::within::{Seen, shape};
-use crate::printer::{Answer, Page};
+use crate::printer::words::count;
+use crate::printer::{Answer, Page, Style};
 use crate::shape::RecordShape;
 use crate::surface::{Access, Surface};
 use clap::Args;
@@ -15,7 +16,8 @@ use std::process::ExitCode;
 /// Print what is worth having in a prompt
 ///
 /// What is pinned comes first, then what answers best, or, without a question, what is newest, as far as the budget goes. It is data
-/// between two marks that no record can end. A token is taken to be four bytes.
+/// between two marks that no record can end. A token is taken to be four bytes. Records of classes that are kept apart, such as documents
+/// that were ingested as a tool's, are not in it: `samite memory search --prompt` has them.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -57,6 +59,11 @@ impl Brief {
         let memory = with_encoder(surface, self.seen.of(&client).await?)?;
         let settings = memory.settings().await?;
         let brief = memory.brief(&self.about, self.budget).await?;
+        if brief.left_out > 0 {
+            let more =
+                format!("{} had no room within --budget {}", count(brief.left_out as u64, "record"), self.budget);
+            surface.printer.aside_page(|page| page.styled(Style::Dim, more));
+        }
         surface.printer.answer(&Briefed {
             prompt: fenced(&brief.records, &mark()?),
             records: brief.records.iter().map(|one| shape(one, &settings)).collect(),

@@ -31,6 +31,8 @@ pub(crate) struct Promote {
 struct Promoted {
     /// The records that all sessions see from now on.
     records: Vec<String>,
+    /// Records of the namespace that the branch retracted.
+    ended: Vec<String>,
     /// How many entries did nothing that was not there.
     there: u64,
     /// Records that took nobody's place.
@@ -44,6 +46,7 @@ impl Promoted {
         let ids = |records: &[RecordId]| records.iter().map(ToString::to_string).collect();
         Self {
             records: ids(&promotion.records),
+            ended: ids(&promotion.ended),
             there: promotion.there,
             beside: ids(&promotion.beside),
             forgotten: ids(&promotion.forgotten),
@@ -55,6 +58,9 @@ impl Answer for Promoted {
     fn show(&self, page: &mut Page) {
         for record in &self.records {
             page.line(short_id(record));
+        }
+        for record in &self.ended {
+            page.line(format!("{} is retracted", short_id(record)));
         }
         for record in &self.beside {
             let words = format!("{} took nobody's place: what it was to replace ended meanwhile", short_id(record));

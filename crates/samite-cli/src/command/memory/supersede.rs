@@ -52,7 +52,7 @@ impl Supersede {
             None if self.correct => memory.correct(replaced, &new).await?,
             None => memory.supersede(replaced, &new).await?,
         };
-        surface.printer.answer(&Done::new(written))?;
+        surface.printer.answer(&Done::new(written, &self.target.seen(&client).await?).await?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

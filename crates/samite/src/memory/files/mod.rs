@@ -125,7 +125,7 @@ impl Memory {
                 acted
             }
         };
-        match self.carry_out(command.path(), act).await {
+        match self.carry_out(command.path(), by.trust, act).await {
             Err(error) if is_told(&error) => Ok(answer(format!("Error: {}", error.message()), true)),
             other => other,
         }

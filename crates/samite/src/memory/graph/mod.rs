@@ -170,7 +170,7 @@ impl Memory {
                 Acted { answer: GraphAnswer { text: told(&answer), structured: Some(answer) }, writes, ends, shown }
             }
         };
-        match self.carry_out(&call.question(), act).await {
+        match self.carry_out(&call.question(), by.trust, act).await {
             Err(error) if is_told(&error) => Ok(wrong(error.message().to_owned())),
             other => other,
         }

@@ -19,6 +19,12 @@ use samite_model::{Error, JournalId, Observer, Result, SpaceId};
 /// A search makes at most so many vectors in each space before it answers; what is left is found by its words alone.
 const A_SEARCH: usize = 64;
 
+/// It begins no more of them after so many nanoseconds: 0.2 s.
+const A_WAIT: i64 = 200_000_000;
+
+/// So many texts are given to the encoder at a time while somebody waits.
+const FEW: usize = 8;
+
 /// So many texts are given to the encoder at a time.
 const BATCH: usize = 64;
 
@@ -122,9 +128,15 @@ impl Memory {
             }
             let left = missing.len();
             missing.truncate(A_SEARCH);
-            let mut made = Vec::new();
-            if let Err(error) = make(encoder.as_ref(), standings, index, &missing, &mut made) {
-                behind.failed = Some(error.code());
+            let (mut made, begun) = (Vec::new(), core.now());
+            for few in missing.chunks(FEW) {
+                if let Err(error) = make(encoder.as_ref(), standings, index, few, &mut made) {
+                    behind.failed = Some(error.code());
+                    break;
+                }
+                if core.now().saturating_sub(begun) > A_WAIT {
+                    break;
+                }
             }
             if let (Some(file), Some(erasures), false) = (&file, erasures, made.is_empty()) {
                 file.add(index, &made, erasures, false).await.ok();
