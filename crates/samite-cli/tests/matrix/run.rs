@@ -41,9 +41,9 @@ const TRIES: usize = 3;
 const FEWEST_KILLS: usize = 200;
 
 /// Points that no scenario passes: keys are destroyed over texts that are planted everywhere (`tests/suite/canaries`), where
-/// namespaces are large enough for an index to be kept too, the model of one is changed by `tests/suite/changing_model.rs`, refusals are taken in a test of their own (`tests/suite/policies`),
-/// documents come in in another (`tests/suite/ingesting`), logs
-/// that are long enough to be pruned are the audit crate's, and transcripts are written for real agents, whose tests kill
+/// namespaces are large enough for an index to be kept too, the model of one is changed in `tests/suite/changing_model.rs`,
+/// refusals are taken in a test of their own (`tests/suite/policies`), documents come in in another (`tests/suite/ingesting`),
+/// logs that are long enough to be pruned are the audit crate's, and transcripts are written for real agents, whose tests kill
 /// samite there.
 const ELSEWHERE: [&str; 25] = [
     "audit.prune.anchored",

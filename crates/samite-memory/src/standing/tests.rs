@@ -128,6 +128,12 @@ fn only_what_a_person_said_is_pinned() {
     ]);
     let all = |standings: &Standings| standings.all().iter().map(|one| one.pinned).collect::<Vec<_>>();
     assert_eq!(all(&standings), [true, true, false, false, false]);
+    // What corrects it is pinned too, unless nobody may pin that.
+    let corrected = |trust| {
+        let correction = asserted(record(2, trust, &[]), Some((1, Changed::Corrected)));
+        all(&folded(vec![asserted(kind(record(1, Trust::User, &[])), None), correction]))
+    };
+    assert_eq!((corrected(Trust::User), corrected(Trust::Model)), (vec![true, true], vec![true, false]));
 }
 
 #[test]

@@ -160,12 +160,14 @@ impl Memory {
             let content = views::content(hash, &record, after)?;
             match standings.of_content(content) {
                 Some(said) if said.ended.is_none() => {
-                    let said = said.record.record;
-                    return match replaces {
-                        Some(replaces) if replaces.record == said => Err(unchanged(said)),
-                        Some(_) => Err(said_already(said)),
-                        None => Ok(None),
-                    };
+                    let (known, was_said) = (said.record.record, said.was_said(&record.provenance));
+                    match replaces {
+                        Some(replaces) if replaces.record == known => return Err(unchanged(known)),
+                        Some(_) => return Err(said_already(known)),
+                        None if was_said => return Ok(None),
+                        // Who else said it is kept.
+                        None => break content,
+                    }
                 }
                 Some(said) => after = Some(said.record.record),
                 None => break content,

@@ -126,6 +126,11 @@ fn pages_and_filters_and_times_are_kept_to() {
         assert_eq!(with(Search { metadata: vec![("room".into(), json!("1"))], ..many() }).await, 0);
         assert_eq!(with(Search { trusts: vec![Trust::Model], ..many() }).await, 0);
         assert_eq!(with(Search { recorded: Some(RecordedIn::Seq(6)), ..many() }).await, 5);
+        // A time names the seq that the next page is to be of: the journal's first entry, and five records.
+        let time = memory.standings(None).await.unwrap().all()[4].recorded;
+        let then = memory.search(&Search { recorded: Some(RecordedIn::Time(time)), limit: 2, ..many() }).await.unwrap();
+        let later = memory.standings(None).await.unwrap().all()[5].recorded > time;
+        assert!(!later || then.seq == 6, "{}", then.seq);
     });
 }
 

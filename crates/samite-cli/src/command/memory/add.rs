@@ -54,14 +54,12 @@ impl Answer for Done {
     fn show(&self, page: &mut Page) {
         let words = if self.duplicate { " was there already" } else { " is written" };
         page.spans(&[(Style::Strong, &short_id(&self.id)), (Style::Plain, words)]);
+        let approve = "`samite memory quarantine approve`";
         match self.state {
-            "quarantined" => {
-                page.styled(Style::Care, "nobody finds it until it is approved: `samite memory quarantine approve`")
+            "quarantined" => page.styled(Style::Care, format!("nobody finds it until it is approved: {approve}")),
+            "rejected" => {
+                page.styled(Style::Care, format!("it was rejected, and nobody finds it: {approve} lets it in"))
             }
-            "rejected" => page.styled(
-                Style::Care,
-                "it was rejected, and nobody finds it: `samite memory quarantine approve` takes that back",
-            ),
             _ => {}
         }
     }
