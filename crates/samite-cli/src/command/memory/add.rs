@@ -55,13 +55,12 @@ impl Answer for Done {
         let words = if self.duplicate { " was there already" } else { " is written" };
         page.spans(&[(Style::Strong, &short_id(&self.id)), (Style::Plain, words)]);
         let approve = "`samite memory quarantine approve`";
-        match self.state {
-            "quarantined" => page.styled(Style::Care, format!("nobody finds it until it is approved: {approve}")),
-            "rejected" => {
-                page.styled(Style::Care, format!("it was rejected, and nobody finds it: {approve} lets it in"))
-            }
-            _ => {}
-        }
+        let care = match self.state {
+            "quarantined" => format!("nobody finds it until it is approved: {approve}"),
+            "rejected" => format!("it was rejected, and nobody finds it: {approve} lets it in"),
+            _ => return,
+        };
+        page.styled(Style::Care, care);
     }
 }
 
